@@ -1,0 +1,35 @@
+//===- FlashNorm.h - The flashnorm dialect ----------------------*- C++ -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHNORM_DIALECT_FLASHNORM_IR_FLASHNORM_H
+#define FLASHNORM_DIALECT_FLASHNORM_IR_FLASHNORM_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNormDialect.h.inc"
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNormEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNormAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNormOps.h.inc"
+
+namespace flashnorm {
+/// Lets one-shot bufferization handle the ops of this dialect.
+void registerBufferizableOpInterfaceExternalModels(
+    mlir::DialectRegistry &registry);
+} // namespace flashnorm
+
+#endif // FLASHNORM_DIALECT_FLASHNORM_IR_FLASHNORM_H

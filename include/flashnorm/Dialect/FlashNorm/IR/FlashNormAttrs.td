@@ -1,0 +1,102 @@
+//===- FlashNormAttrs.td - Attributes of the flashnorm dialect -*- tablegen -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHNORM_DIALECT_FLASHNORM_IR_FLASHNORMATTRS_TD
+#define FLASHNORM_DIALECT_FLASHNORM_IR_FLASHNORMATTRS_TD
+
+include "flashnorm/Dialect/FlashNorm/IR/FlashNormDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+class FlashNorm_Enum<string name, string summary, list<I32EnumCase> cases>
+    : I32Enum<name, summary, cases> {
+  let cppNamespace = "::flashnorm";
+}
+class FlashNorm_EnumAttr<EnumInfo info, string mnemonic>
+    : EnumAttr<FlashNorm_Dialect, info, mnemonic>;
+
+def FlashNorm_NormKind : FlashNorm_Enum<"NormKind", "which normalisation", [
+  I32EnumCase<"RMS", 0, "rms">, I32EnumCase<"Layer", 1, "layer">]>;
+
+def FlashNorm_Activation : FlashNorm_Enum<"Activation",
+    "elementwise function of an epilogue", [
+  I32EnumCase<"None", 0, "none">, I32EnumCase<"ReLU", 1, "relu">,
+  I32EnumCase<"GELU", 2, "gelu">, I32EnumCase<"GELUTanh", 3, "gelu_tanh">,
+  I32EnumCase<"SiLU", 4, "silu">]>;
+def FlashNorm_ActivationAttr
+    : FlashNorm_EnumAttr<FlashNorm_Activation, "activation"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def FlashNorm_CastPosition : FlashNorm_Enum<"CastPosition",
+    "where a norm rounds to the result type", [
+  I32EnumCase<"AfterAffine", 0, "after_affine">,
+  I32EnumCase<"BeforeAffine", 1, "before_affine">]>;
+def FlashNorm_CastPositionAttr
+    : FlashNorm_EnumAttr<FlashNorm_CastPosition, "cast_position"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def FlashNorm_Strategy : FlashNorm_Enum<"PlanStrategy",
+    "how the kernel deals with the norms", [
+  I32EnumCase<"Gemm", 0, "gemm">, I32EnumCase<"WideTile", 1, "wide_tile">,
+  I32EnumCase<"LazyPreNorm", 2, "lazy_pre_norm">]>;
+def FlashNorm_Family : FlashNorm_Enum<"PlanFamily", "MMA instruction family", [
+  I32EnumCase<"MmaSync", 0, "mma_sync">, I32EnumCase<"Wgmma", 1, "wgmma">,
+  I32EnumCase<"Tcgen05", 2, "tcgen05">]>;
+
+class FlashNorm_Attr<string name, string attrMnemonic>
+    : AttrDef<FlashNorm_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def FlashNorm_NormAttr : FlashNorm_Attr<"Norm", "norm"> {
+  let summary = "a normalisation over the last dimension";
+  let description = [{
+    `rms`:   `x * rsqrt(mean(x^2) + eps)` (Zhang and Sennrich, 2019)
+
+    `layer`: `(x - mean(x)) * rsqrt(var(x) + eps)`, biased variance
+    (Ba, Kiros and Hinton, 2016)
+
+    ```mlir
+    #flashnorm.norm<rms, eps = 1.000000e-05>
+    ```
+  }];
+  let parameters = (ins EnumParameter<FlashNorm_NormKind>:$kind,
+                        "::mlir::FloatAttr":$eps);
+  let assemblyFormat = "`<` $kind `,` `eps` `=` custom<Eps>($eps) `>`";
+  let genVerifyDecl = 1;
+}
+
+def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
+  let summary = "how a fused op runs on a chip";
+  let description = [{
+    Written by `--flashnorm-plan`, or by hand; `--flashnorm-verify-plan`
+    rejects what cannot run. `tile` is rows, columns and depth of one pipeline
+    stage; `warps` says how the warps (`mma_sync`) or the consumer warpgroups
+    (`wgmma`) split the tile's rows and columns.
+
+    ```mlir
+    #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma,
+                    tile = [128, 256, 64], warps = [2, 1], stages = 4>
+    ```
+  }];
+  let parameters = (ins
+    EnumParameter<FlashNorm_Strategy>:$strategy,
+    StringRefParameter<"chip that the plan is for">:$chip,
+    EnumParameter<FlashNorm_Family>:$family,
+    ArrayRefParameter<"int64_t">:$tile,
+    ArrayRefParameter<"int64_t">:$warps,
+    "int64_t":$stages);
+  let assemblyFormat = [{
+    `<` `strategy` `=` $strategy `,` `chip` `=` $chip `,`
+        `family` `=` $family `,` `tile` `=` `[` $tile `]` `,`
+        `warps` `=` `[` $warps `]` `,` `stages` `=` $stages `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+#endif // FLASHNORM_DIALECT_FLASHNORM_IR_FLASHNORMATTRS_TD

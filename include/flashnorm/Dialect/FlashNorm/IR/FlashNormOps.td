@@ -1,0 +1,227 @@
+//===- FlashNormOps.td - Ops of the flashnorm dialect ------*- tablegen -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHNORM_DIALECT_FLASHNORM_IR_FLASHNORMOPS_TD
+#define FLASHNORM_DIALECT_FLASHNORM_IR_FLASHNORMOPS_TD
+
+include "flashnorm/Dialect/FlashNorm/IR/FlashNormAttrs.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+// bf16, f16 and f32 tensors or memrefs; f64 for the reference only.
+def FlashNorm_Shaped
+    : AnyTypeOf<[RankedTensorOf<[AnyFloat]>, MemRefRankOf<[AnyFloat], [1, 2, 3, 4, 5, 6]>],
+                "ranked tensor or memref of floats">;
+
+class FlashNorm_DpsOp<string mnemonic, list<Trait> traits = []>
+    : Op<FlashNorm_Dialect, mnemonic, !listconcat(traits, [
+        AttrSizedOperandSegments, DestinationStyleOpInterface,
+        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+        DeclareOpInterfaceMethods<ConditionallySpeculatable>])> {
+  code dpsDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getInitsMutable();
+    }
+  }];
+  let extraClassDeclaration = dpsDeclaration;
+  let hasVerifier = 1;
+}
+
+def FlashNorm_RMSNormOp : FlashNorm_DpsOp<"rms_norm"> {
+  let summary = "root mean square normalisation over the last dimension";
+  let description = [{
+    ```
+    rstd[i] = 1 / sqrt(mean_j(x[i,j]^2) + eps)
+    y[i,j]  = x[i,j] * rstd[i] * weight[j]
+    ```
+    `i` stands for all leading dimensions. Statistics and the product are
+    computed in f32 (f64 when x is f64). `cast` says where the value is rounded
+    to the type of y: `after_affine` (default) multiplies the weight in f32;
+    `before_affine` rounds `x * rstd` first and multiplies in the type of y, as
+    Hugging Face's Llama does.
+
+    - (C1) x has rank >= 1 and a static last dimension.
+    - (C2) y has the shape of x.
+    - (C3) weight is a vector as long as x's last dimension.
+    - (C4) rstd, the optional second init, has x's leading dimensions and is f32
+      (or f64).
+    - (C5) eps is finite and not negative.
+
+    ```mlir
+    %y = flashnorm.rms_norm ins(%x : tensor<?x256xbf16>)
+           weight(%w : tensor<256xbf16>) outs(%init : tensor<?x256xbf16>)
+           {eps = 1.000000e-05 : f64} -> tensor<?x256xbf16>
+    ```
+  }];
+  let arguments = (ins
+    FlashNorm_Shaped:$input, Optional<FlashNorm_Shaped>:$weight,
+    Variadic<FlashNorm_Shaped>:$inits, F64Attr:$eps,
+    DefaultValuedAttr<FlashNorm_CastPositionAttr,
+                      "::flashnorm::CastPosition::AfterAffine">:$cast);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $input `:` type($input) `)`
+    (`weight` `(` $weight^ `:` type($weight) `)`)?
+    `outs` `(` $inits `:` type($inits) `)` attr-dict
+    (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = dpsDeclaration # [{
+    /// The statistics are results too.
+    bool hasStatistics() { return getInits().size() > 1; }
+    NormKind getKind() { return NormKind::RMS; }
+  }];
+  let hasFolder = 0;
+  let hasCanonicalizer = 1;
+}
+
+def FlashNorm_LayerNormOp : FlashNorm_DpsOp<"layer_norm"> {
+  let summary = "layer normalisation over the last dimension";
+  let description = [{
+    ```
+    mean[i] = mean_j(x[i,j])
+    rstd[i] = 1 / sqrt(mean_j((x[i,j] - mean[i])^2) + eps)
+    y[i,j]  = (x[i,j] - mean[i]) * rstd[i] * weight[j] + bias[j]
+    ```
+    `i` stands for all leading dimensions. Statistics, product and sum are
+    computed in f32 (f64 when x is f64); `cast` as for `flashnorm.rms_norm`.
+
+    - (C1) x has rank >= 1 and a static last dimension.
+    - (C2) y has the shape of x.
+    - (C3) weight and bias are vectors as long as x's last dimension.
+    - (C4) mean and rstd, the optional second and third init, come together,
+      have x's leading dimensions and are f32 (or f64).
+    - (C5) eps is finite and not negative.
+
+    ```mlir
+    %y = flashnorm.layer_norm ins(%x : tensor<?x256xbf16>)
+           weight(%w : tensor<256xbf16>) bias(%b : tensor<256xbf16>)
+           outs(%init : tensor<?x256xbf16>) {eps = 1.000000e-05 : f64}
+           -> tensor<?x256xbf16>
+    ```
+  }];
+  let arguments = (ins
+    FlashNorm_Shaped:$input, Optional<FlashNorm_Shaped>:$weight,
+    Optional<FlashNorm_Shaped>:$bias, Variadic<FlashNorm_Shaped>:$inits,
+    F64Attr:$eps,
+    DefaultValuedAttr<FlashNorm_CastPositionAttr,
+                      "::flashnorm::CastPosition::AfterAffine">:$cast);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $input `:` type($input) `)`
+    (`weight` `(` $weight^ `:` type($weight) `)`)?
+    (`bias` `(` $bias^ `:` type($bias) `)`)?
+    `outs` `(` $inits `:` type($inits) `)` attr-dict
+    (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = dpsDeclaration # [{
+    /// The statistics are results too.
+    bool hasStatistics() { return getInits().size() > 1; }
+    NormKind getKind() { return NormKind::Layer; }
+  }];
+  let hasCanonicalizer = 1;
+}
+
+def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul"> {
+  let summary = "matrix multiplication with norms and an epilogue";
+  let description = [{
+    ```
+    acc[i,j] = sum_k x[i,k] * W[k,j]             // in f32
+    acc[i,j] = acc[i,j] / sqrt(mean_k(x[i,k]^2) + eps)   // pre_norm, rms only
+    sum[i,j] = activation(acc[i,j] + bias[j]) + residual[i,j]
+    y[i,j]   = post_norm_j(sum[i,j]) * norm_weight[j] + norm_bias[j]
+    ```
+    `i` stands for all leading dimensions. Everything after the product runs in
+    f32 (f64 for f64 inputs) and is rounded once, to the type of the result.
+    The pre-norm has no weight of its own: it is folded into W, or applied to x
+    before. With `transpose_weight`, W is stored [N,K].
+
+    - (C1) x has rank >= 2 and a static last dimension K; W is a static matrix
+      [K,N], or [N,K] with `transpose_weight`; x and W have one element type.
+    - (C2) y has x's leading dimensions and N; so have residual and the
+      optional second init, which receives `sum`.
+    - (C3) bias, norm_weight and norm_bias are vectors of length N; the latter
+      two need a post_norm, and norm_bias a `layer` one.
+    - (C4) pre_norm is `rms`.
+
+    ```mlir
+    %y = flashnorm.matmul ins(%x, %w : tensor<?x512xbf16>, tensor<256x512xbf16>)
+           bias(%b : tensor<256xbf16>) outs(%init : tensor<?x256xbf16>)
+           {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.000000e-05>}
+           -> tensor<?x256xbf16>
+    ```
+  }];
+  let arguments = (ins
+    FlashNorm_Shaped:$input, FlashNorm_Shaped:$weight,
+    Optional<FlashNorm_Shaped>:$bias, Optional<FlashNorm_Shaped>:$residual,
+    Optional<FlashNorm_Shaped>:$norm_weight,
+    Optional<FlashNorm_Shaped>:$norm_bias,
+    Variadic<FlashNorm_Shaped>:$inits,
+    UnitAttr:$transpose_weight,
+    OptionalAttr<FlashNorm_NormAttr>:$pre_norm,
+    OptionalAttr<FlashNorm_NormAttr>:$post_norm,
+    DefaultValuedAttr<FlashNorm_ActivationAttr,
+                      "::flashnorm::Activation::None">:$activation,
+    OptionalAttr<FlashNorm_PlanAttr>:$plan);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $input `,` $weight `:` type($input) `,` type($weight) `)`
+    (`bias` `(` $bias^ `:` type($bias) `)`)?
+    (`residual` `(` $residual^ `:` type($residual) `)`)?
+    (`norm_weight` `(` $norm_weight^ `:` type($norm_weight) `)`)?
+    (`norm_bias` `(` $norm_bias^ `:` type($norm_bias) `)`)?
+    `outs` `(` $inits `:` type($inits) `)` attr-dict
+    (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = dpsDeclaration # [{
+    /// `sum` is a result too.
+    bool returnsSum() { return getInits().size() > 1; }
+    /// Columns of W.
+    int64_t getN() {
+      return ::llvm::cast<::mlir::ShapedType>(getWeight().getType())
+          .getDimSize(getTransposeWeight() ? 0 : 1);
+    }
+    /// The contracted size.
+    int64_t getK() {
+      return ::llvm::cast<::mlir::ShapedType>(getWeight().getType())
+          .getDimSize(getTransposeWeight() ? 1 : 0);
+    }
+    bool isPlain() {
+      return !getPreNorm() && !getPostNorm() && !getBias() && !getResidual() &&
+             getActivation() == Activation::None && !returnsSum();
+    }
+  }];
+  let hasCanonicalizer = 1;
+}
+
+def FlashNorm_LaunchOp : FlashNorm_DpsOp<"launch"> {
+  let summary = "runs a compiled kernel";
+  let description = [{
+    Launches one kernel of a `gpu.module` or `gpu.binary` on whole arrays. How
+    arrays become kernel parameters, the grid and the shared memory stand in the
+    kernel's `flashnorm.launch_abi` attribute; docs/Overview.md describes it.
+    Operand k of the ABI is input k, then inits.
+
+    ```mlir
+    %y = flashnorm.launch @kernels::@gemm
+           ins(%x, %w : tensor<?x512xbf16>, tensor<256x512xbf16>)
+           outs(%init : tensor<?x256xbf16>) -> tensor<?x256xbf16>
+    ```
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel,
+    Variadic<FlashNorm_Shaped>:$inputs, Variadic<FlashNorm_Shaped>:$inits);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $kernel (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    `outs` `(` $inits `:` type($inits) `)` attr-dict
+    (`->` type($results)^)?
+  }];
+}
+
+#endif // FLASHNORM_DIALECT_FLASHNORM_IR_FLASHNORMOPS_TD

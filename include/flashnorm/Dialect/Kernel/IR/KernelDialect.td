@@ -1,0 +1,130 @@
+//===- KernelDialect.td - The kernel dialect ---------------*- tablegen -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHNORM_DIALECT_KERNEL_IR_KERNELDIALECT_TD
+#define FLASHNORM_DIALECT_KERNEL_IR_KERNELDIALECT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Kernel_Dialect : Dialect {
+  let name = "kernel";
+  let cppNamespace = "::flashnorm::kernel";
+  let summary = "Tile kernels, written once for all MMA families";
+  let description = [{
+    One `kernel.func` is one GPU kernel: a CTA computes one tile of the result
+    through a `kernel.pipeline` (a ring of shared-memory stages between loads and
+    MMAs) and an epilogue over slices of the accumulator. Nothing here says
+    which thread does what: the family named in `#kernel.config` decides which
+    warps load, multiply and run the epilogue, where the accumulator lives
+    (registers or TMEM), how shared memory is swizzled, and which row and column
+    each register holds. `--convert-kernel-to-nvvm` projects the body onto those
+    roles.
+
+    Values of type `frag`, `rowvec` and `colvec` are distributed over the
+    threads of the epilogue:
+
+    | type | per thread |
+    |---|---|
+    | `!kernel.frag<RxC>` | its rows times its columns of one slice, f32 |
+    | `!kernel.rowvec<R>` | one f32 for each of its rows |
+    | `!kernel.colvec<C>` | one f32 for each of its columns of one slice |
+
+    A rowvec is *partial* while it holds what one thread has accumulated, and
+    *complete* after `kernel.row_combine`, when all threads of a row agree.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+    void registerTypes();
+  }];
+}
+
+class Kernel_Enum<string name, string summary, list<I32EnumCase> cases>
+    : I32Enum<name, summary, cases> {
+  let cppNamespace = "::flashnorm::kernel";
+}
+
+def Kernel_Family : Kernel_Enum<"FamilyKind", "MMA instruction family", [
+  I32EnumCase<"MmaSync", 0, "mma_sync">, I32EnumCase<"Wgmma", 1, "wgmma">,
+  I32EnumCase<"Tcgen05", 2, "tcgen05">]>;
+
+def Kernel_Reduction : Kernel_Enum<"Reduction", "what is summed over a row", [
+  I32EnumCase<"Sum", 0, "sum">, I32EnumCase<"SumSq", 1, "sumsq">]>;
+def Kernel_ReductionAttr
+    : EnumAttr<Kernel_Dialect, Kernel_Reduction, "reduction">;
+
+class Kernel_Attr<string name, string attrMnemonic>
+    : AttrDef<Kernel_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Kernel_ConfigAttr : Kernel_Attr<"Config", "config"> {
+  let summary = "how a kernel is laid over the threads of a CTA";
+  let description = [{
+    `tile` is the CTA's rows, columns and depth of a stage; `warps` splits rows
+    and columns over warps (`mma_sync`) or warpgroups (`wgmma`).
+  }];
+  let parameters = (ins
+    EnumParameter<Kernel_Family>:$family,
+    StringRefParameter<"chip">:$chip,
+    ArrayRefParameter<"int64_t">:$tile,
+    ArrayRefParameter<"int64_t">:$warps);
+  let assemblyFormat = [{
+    `<` $family `,` `chip` `=` $chip `,` `tile` `=` `[` $tile `]` `,`
+        `warps` `=` `[` $warps `]` `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getTileM() const { return getTile()[0]; }
+    int64_t getTileN() const { return getTile()[1]; }
+    int64_t getTileK() const { return getTile()[2]; }
+    int64_t getWarpsM() const { return getWarps()[0]; }
+    int64_t getWarpsN() const { return getWarps()[1]; }
+  }];
+}
+
+class Kernel_Type<string name, string typeMnemonic>
+    : TypeDef<Kernel_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+
+def Kernel_SmemType : Kernel_Type<"Smem", "smem"> {
+  let summary = "a tile in one pipeline stage of shared memory";
+  let description = [{
+    Rows times columns of bf16 or f16; columns are contiguous in global memory.
+    The family chooses the layout in shared memory.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
+                        "::mlir::Type":$elementType);
+  let assemblyFormat = [{ `<` custom<Tile>($shape, $elementType) `>` }];
+  let genVerifyDecl = 1;
+}
+
+def Kernel_AccType : Kernel_Type<"Acc", "acc"> {
+  let summary = "the f32 accumulator of a CTA's tile";
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns);
+  let assemblyFormat = "`<` custom<Shape>($rows, $columns) `>`";
+}
+def Kernel_FragType : Kernel_Type<"Frag", "frag"> {
+  let summary = "one slice of the accumulator, distributed over threads";
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns);
+  let assemblyFormat = "`<` custom<Shape>($rows, $columns) `>`";
+}
+def Kernel_RowvecType : Kernel_Type<"Rowvec", "rowvec"> {
+  let summary = "one f32 per row of the tile";
+  let parameters = (ins "int64_t":$rows);
+  let assemblyFormat = "`<` $rows `>`";
+}
+def Kernel_ColvecType : Kernel_Type<"Colvec", "colvec"> {
+  let summary = "one f32 per column of a slice";
+  let parameters = (ins "int64_t":$columns);
+  let assemblyFormat = "`<` $columns `>`";
+}
+
+#endif // FLASHNORM_DIALECT_KERNEL_IR_KERNELDIALECT_TD

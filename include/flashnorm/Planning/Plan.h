@@ -1,0 +1,53 @@
+//===----------------------------------------------------------------------===//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// How one fused op will run: the planner's answer, kept on the op as
+// #flashnorm.plan. Plain data; no MLIR here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHNORM_PLANNING_PLAN_H
+#define FLASHNORM_PLANNING_PLAN_H
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace flashnorm {
+
+/// The MMA instruction family; see docs/Kernels.md.
+enum class Family {
+  MmaSync, ///< cp.async, ldmatrix, mma.sync: sm_80 and later
+  Wgmma,   ///< TMA, wgmma: sm_90a
+  Tcgen05, ///< TMA, tcgen05, TMEM: sm_100a, sm_103a
+};
+llvm::StringRef stringify(Family family);
+std::optional<Family> parseFamily(llvm::StringRef name);
+
+/// What the kernel does about the norms.
+enum class Strategy {
+  Gemm,        ///< no norm: matmul with its epilogue
+  WideTile,    ///< one CTA owns whole rows and normalises them
+  LazyPreNorm, ///< multiply first, statistics beside the MMA, scale the rows
+};
+llvm::StringRef stringify(Strategy strategy);
+std::optional<Strategy> parseStrategy(llvm::StringRef name);
+
+struct Plan {
+  Strategy strategy = Strategy::Gemm;
+  Family family = Family::MmaSync;
+  std::string chip;
+  /// The CTA's tile: rows, columns, and the depth of one pipeline stage.
+  int64_t tileM = 0, tileN = 0, tileK = 0;
+  /// How MmaSync's warps (Wgmma's consumer warpgroups) split the tile; 1x1 for
+  /// Tcgen05, whose single MMA covers it.
+  int64_t warpsM = 1, warpsN = 1;
+  /// Pipeline stages in shared memory.
+  int64_t stages = 2;
+};
+
+} // namespace flashnorm
+
+#endif // FLASHNORM_PLANNING_PLAN_H

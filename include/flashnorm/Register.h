@@ -1,0 +1,24 @@
+//===- Register.h - Everything FlashNorm adds to MLIR -----------*- C++ -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHNORM_REGISTER_H
+#define FLASHNORM_REGISTER_H
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace flashnorm {
+
+/// Adds FlashNorm's dialects and the interfaces that its passes rely on.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// Adds FlashNorm's passes and pipelines to the global pass registry.
+void registerPasses();
+
+} // namespace flashnorm
+
+#endif // FLASHNORM_REGISTER_H

@@ -1,0 +1,96 @@
+//===- FlashNormDialect.cpp - The flashnorm dialect -----------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace flashnorm;
+
+/// An eps is printed as a bare f64 literal.
+static ParseResult parseEps(AsmParser &parser, FloatAttr &eps) {
+  double value;
+  if (parser.parseFloat(value))
+    return failure();
+  eps = parser.getBuilder().getF64FloatAttr(value);
+  return success();
+}
+static void printEps(AsmPrinter &printer, FloatAttr eps) {
+  printer.printAttributeWithoutType(eps);
+}
+
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNormDialect.cpp.inc"
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNormEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNormAttrs.cpp.inc"
+
+void FlashNormDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNormAttrs.cpp.inc"
+      >();
+}
+
+void FlashNormDialect::initialize() {
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNormOps.cpp.inc"
+      >();
+}
+
+LogicalResult FlashNormDialect::verifyRegionArgAttribute(
+    Operation *op, unsigned regionIndex, unsigned argIndex,
+    NamedAttribute attribute) {
+  if (attribute.getName() != getFrozenAttrName())
+    return success();
+  if (!isa<FunctionOpInterface>(op))
+    return op->emitOpError() << "only arguments of a function can be '"
+                             << getFrozenAttrName() << "'";
+  if (!isa<UnitAttr>(attribute.getValue()))
+    return op->emitOpError()
+           << "'" << getFrozenAttrName() << "' must be a unit attribute, got "
+           << attribute.getValue();
+  return success();
+}
+
+LogicalResult NormAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               NormKind kind, FloatAttr eps) {
+  if (!eps || !eps.getType().isF64())
+    return emitError() << "eps must be an f64";
+  double value = eps.getValueAsDouble();
+  if (!(value >= 0) || eps.getValue().isInfinity())
+    return emitError() << "eps must be finite and not negative, got " << value;
+  return success();
+}
+
+LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               PlanStrategy strategy, StringRef chip,
+                               PlanFamily family, ArrayRef<int64_t> tile,
+                               ArrayRef<int64_t> warps, int64_t stages) {
+  if (tile.size() != 3)
+    return emitError() << "tile needs 3 sizes (rows, columns, depth), got "
+                       << tile.size();
+  if (warps.size() != 2)
+    return emitError() << "warps needs 2 sizes (rows, columns), got "
+                       << warps.size();
+  for (int64_t size : tile)
+    if (size <= 0)
+      return emitError() << "tile sizes must be positive, got " << size;
+  for (int64_t size : warps)
+    if (size <= 0)
+      return emitError() << "warp counts must be positive, got " << size;
+  if (stages <= 0)
+    return emitError() << "stages must be positive, got " << stages;
+  return success();
+}

@@ -1,0 +1,243 @@
+//===- FlashNormOps.cpp - Verifiers, folders, canonical forms -------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace flashnorm;
+
+#define GET_OP_CLASSES
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNormOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Shared by all ops
+//===----------------------------------------------------------------------===//
+
+static ShapedType shapedType(Value value) {
+  return cast<ShapedType>(value.getType());
+}
+
+/// Inits, operands and results are all tensors or all memrefs, and each result
+/// has the type of its init.
+static LogicalResult verifyDestinationStyle(Operation *op) {
+  auto dps = cast<DestinationStyleOpInterface>(op);
+  bool isTensor = isa<TensorType>(dps.getDpsInits().front().getType());
+  for (Value operand : op->getOperands())
+    if (isa<TensorType>(operand.getType()) != isTensor)
+      return op->emitOpError() << "mixes tensors and memrefs";
+  unsigned expected = isTensor ? dps.getNumDpsInits() : 0;
+  if (op->getNumResults() != expected)
+    return op->emitOpError() << "needs " << expected << " results for "
+                             << dps.getNumDpsInits() << " "
+                             << (isTensor ? "tensor" : "memref")
+                             << " inits, got " << op->getNumResults();
+  if (isTensor)
+    for (auto [result, init] :
+         llvm::zip_equal(op->getResults(), dps.getDpsInits()))
+      if (result.getType() != init.getType())
+        return op->emitOpError()
+               << "result type " << result.getType()
+               << " differs from the type of its init " << init.getType();
+  return success();
+}
+
+static LogicalResult verifyVector(Operation *op, Value vector, int64_t length,
+                                  StringRef name) {
+  if (!vector)
+    return success();
+  ShapedType type = shapedType(vector);
+  if (type.getRank() != 1 || type.getDimSize(0) != length)
+    return op->emitOpError()
+           << name << " must be a vector of " << length << ", got " << type;
+  return success();
+}
+
+/// `value` has the dimensions `shape`; a dynamic size matches any.
+static LogicalResult verifyShape(Operation *op, Value value,
+                                 ArrayRef<int64_t> shape, StringRef name,
+                                 StringRef of) {
+  if (failed(verifyCompatibleShape(shapedType(value).getShape(), shape)))
+    return op->emitOpError() << name << " " << value.getType()
+                             << " does not have the shape of " << of;
+  return success();
+}
+
+static LogicalResult verifyEps(Operation *op, const APFloat &eps) {
+  if (eps.isNegative() || !eps.isFinite())
+    return op->emitOpError() << "eps must be finite and not negative, got "
+                             << eps.convertToDouble();
+  return success();
+}
+
+static LogicalResult verifyStatistics(Operation *op, Value statistic,
+                                      ShapedType inputType, StringRef name) {
+  ShapedType type = shapedType(statistic);
+  if (!type.getElementType().isF32() && !type.getElementType().isF64())
+    return op->emitOpError() << name << " must be f32 or f64, got " << type;
+  return verifyShape(op, statistic, inputType.getShape().drop_back(), name,
+                     "the leading dimensions of the input");
+}
+
+/// The checks that both norm ops share.
+template <typename NormOp>
+static LogicalResult verifyNorm(NormOp op, unsigned maxInits) {
+  if (op.getInits().empty() ||
+      (op.getInits().size() != 1 && op.getInits().size() != maxInits))
+    return op.emitOpError() << "needs 1 or " << maxInits << " inits, got "
+                            << op.getInits().size();
+  if (failed(verifyDestinationStyle(op)))
+    return failure();
+  ShapedType type = shapedType(op.getInput());
+  if (type.getRank() < 1 || ShapedType::isDynamic(type.getShape().back()) ||
+      type.getShape().back() == 0)
+    return op.emitOpError()
+           << "input must have a static last dimension that is not 0, got "
+           << type;
+  if (failed(verifyShape(op, op.getInits()[0], type.getShape(), "output",
+                         "the input")) ||
+      failed(verifyVector(op, op.getWeight(), type.getShape().back(),
+                          "weight")) ||
+      failed(verifyEps(op, op.getEps())))
+    return failure();
+  for (Value statistic : op.getInits().drop_front())
+    if (failed(verifyStatistics(op, statistic, type, "statistics")))
+      return failure();
+  return success();
+}
+
+/// Reads of inputs and writes of inits, for the memref form.
+static void getDpsEffects(
+    DestinationStyleOpInterface op,
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  if (op.hasPureTensorSemantics())
+    return;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (isa<MemRefType>(input->get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), input,
+                           SideEffects::DefaultResource::get());
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (isa<MemRefType>(init.get().getType()))
+      effects.emplace_back(MemoryEffects::Write::get(), &init,
+                           SideEffects::DefaultResource::get());
+}
+
+static LogicalResult reifyInitShapes(DestinationStyleOpInterface op,
+                                     OpBuilder &builder,
+                                     ReifiedRankedShapedTypeDims &shapes) {
+  for (Value init : op.getDpsInits()) {
+    if (!isa<RankedTensorType>(init.getType()))
+      return failure();
+    shapes.push_back(tensor::getMixedSizes(builder, op.getLoc(), init));
+  }
+  return success();
+}
+
+#define FLASHNORM_DPS_METHODS(OP)                                              \
+  void OP::getEffects(                                                         \
+      SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>      \
+          &effects) {                                                          \
+    getDpsEffects(cast<DestinationStyleOpInterface>(getOperation()), effects); \
+  }                                                                            \
+  Speculation::Speculatability OP::getSpeculatability() {                      \
+    return cast<DestinationStyleOpInterface>(getOperation())                   \
+                   .hasPureTensorSemantics()                                   \
+               ? Speculation::Speculatable                                     \
+               : Speculation::NotSpeculatable;                                 \
+  }                                                                            \
+  LogicalResult OP::reifyResultShapes(OpBuilder &builder,                      \
+                                      ReifiedRankedShapedTypeDims &shapes) {   \
+    return reifyInitShapes(                                                    \
+        cast<DestinationStyleOpInterface>(getOperation()), builder, shapes);   \
+  }
+
+FLASHNORM_DPS_METHODS(RMSNormOp)
+FLASHNORM_DPS_METHODS(LayerNormOp)
+FLASHNORM_DPS_METHODS(MatmulOp)
+FLASHNORM_DPS_METHODS(LaunchOp)
+#undef FLASHNORM_DPS_METHODS
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+LogicalResult RMSNormOp::verify() { return verifyNorm(*this, 2); }
+
+LogicalResult LayerNormOp::verify() {
+  if (failed(verifyNorm(*this, 3)))
+    return failure();
+  return verifyVector(*this, getBias(),
+                      shapedType(getInput()).getShape().back(), "bias");
+}
+
+LogicalResult MatmulOp::verify() {
+  if (getInits().empty() || getInits().size() > 2)
+    return emitOpError() << "needs 1 or 2 inits, got " << getInits().size();
+  if (failed(verifyDestinationStyle(*this)))
+    return failure();
+  ShapedType x = shapedType(getInput()), w = shapedType(getWeight());
+  // (C1)
+  if (x.getRank() < 2 || ShapedType::isDynamic(x.getShape().back()))
+    return emitOpError() << "input must have rank 2 or more and a static last "
+                            "dimension, got "
+                         << x;
+  if (w.getRank() != 2 || !w.hasStaticShape())
+    return emitOpError() << "weight must be a static matrix, got " << w;
+  if (getK() != x.getShape().back())
+    return emitOpError() << "input contracts " << x.getShape().back()
+                         << " elements but the weight " << getK();
+  if (getK() == 0 || getN() == 0)
+    return emitOpError() << "weight must not be empty, got " << w;
+  if (x.getElementType() != w.getElementType())
+    return emitOpError() << "input and weight differ in element type: "
+                         << x.getElementType() << " and " << w.getElementType();
+  // (C2)
+  SmallVector<int64_t> shape(x.getShape().drop_back());
+  shape.push_back(getN());
+  static constexpr StringLiteral rows =
+      "the input's leading dimensions with the weight's columns";
+  if (failed(verifyShape(*this, getInits()[0], shape, "output", rows)) ||
+      (returnsSum() &&
+       failed(verifyShape(*this, getInits()[1], shape, "sum", rows))) ||
+      (getResidual() &&
+       failed(verifyShape(*this, getResidual(), shape, "residual", rows))))
+    return failure();
+  // (C3)
+  if (failed(verifyVector(*this, getBias(), getN(), "bias")) ||
+      failed(verifyVector(*this, getNormWeight(), getN(), "norm_weight")) ||
+      failed(verifyVector(*this, getNormBias(), getN(), "norm_bias")))
+    return failure();
+  if ((getNormWeight() || getNormBias()) && !getPostNorm())
+    return emitOpError() << "norm_weight and norm_bias need a post_norm";
+  if (getNormBias() && getPostNormAttr().getKind() != NormKind::Layer)
+    return emitOpError() << "norm_bias needs a layer post_norm";
+  // (C4)
+  if (getPreNorm() && getPreNormAttr().getKind() != NormKind::RMS)
+    return emitOpError() << "pre_norm must be rms, got "
+                         << stringifyNormKind(getPreNormAttr().getKind());
+  return success();
+}
+
+LogicalResult LaunchOp::verify() {
+  if (getInits().empty())
+    return emitOpError() << "needs an init";
+  return verifyDestinationStyle(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Canonical forms
+//===----------------------------------------------------------------------===//
+
+void RMSNormOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {}
+void LayerNormOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *context) {}
+void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {}

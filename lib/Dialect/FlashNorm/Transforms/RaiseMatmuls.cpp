@@ -1,0 +1,27 @@
+//===- RaiseMatmuls.cpp - Contractions to flashnorm.matmul
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace flashnorm {
+#define GEN_PASS_DEF_RAISEMATMULSPASS
+#include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h.inc"
+} // namespace flashnorm
+
+using namespace flashnorm;
+
+namespace {
+struct RaiseMatmuls : ::flashnorm::impl::RaiseMatmulsPassBase<RaiseMatmuls> {
+  using ::flashnorm::impl::RaiseMatmulsPassBase<RaiseMatmuls>::RaiseMatmulsPassBase;
+  void runOnOperation() override {}
+};
+} // namespace

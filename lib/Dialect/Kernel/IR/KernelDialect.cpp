@@ -1,0 +1,102 @@
+//===- KernelDialect.cpp - The kernel dialect -----------------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "flashnorm/Dialect/Kernel/IR/Kernel.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace flashnorm::kernel;
+
+/// `128x64xbf16`
+static ParseResult parseTile(AsmParser &parser, SmallVector<int64_t> &shape,
+                             Type &elementType) {
+  return failure(
+      failed(parser.parseDimensionList(shape, /*allowDynamic=*/false)) ||
+      failed(parser.parseType(elementType)));
+}
+static void printTile(AsmPrinter &printer, ArrayRef<int64_t> shape,
+                      Type elementType) {
+  for (int64_t size : shape)
+    printer << size << 'x';
+  printer << elementType;
+}
+
+/// `128x256`
+static ParseResult parseShape(AsmParser &parser, int64_t &rows,
+                              int64_t &columns) {
+  SmallVector<int64_t> shape;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseDimensionList(shape, /*allowDynamic=*/false,
+                                /*withTrailingX=*/false))
+    return failure();
+  if (shape.size() != 2)
+    return parser.emitError(loc, "expected rows x columns");
+  rows = shape[0];
+  columns = shape[1];
+  return success();
+}
+static void printShape(AsmPrinter &printer, int64_t rows, int64_t columns) {
+  printer << rows << 'x' << columns;
+}
+
+#include "flashnorm/Dialect/Kernel/IR/KernelDialect.cpp.inc"
+#include "flashnorm/Dialect/Kernel/IR/KernelEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "flashnorm/Dialect/Kernel/IR/KernelAttrs.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "flashnorm/Dialect/Kernel/IR/KernelTypes.cpp.inc"
+
+void KernelDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "flashnorm/Dialect/Kernel/IR/KernelAttrs.cpp.inc"
+      >();
+}
+
+void KernelDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "flashnorm/Dialect/Kernel/IR/KernelTypes.cpp.inc"
+      >();
+}
+
+void KernelDialect::initialize() {
+  registerAttributes();
+  registerTypes();
+  addOperations<
+#define GET_OP_LIST
+#include "flashnorm/Dialect/Kernel/IR/KernelOps.cpp.inc"
+      >();
+}
+
+LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 FamilyKind family, StringRef chip,
+                                 ArrayRef<int64_t> tile,
+                                 ArrayRef<int64_t> warps) {
+  if (tile.size() != 3 || warps.size() != 2)
+    return emitError() << "needs 3 tile sizes and 2 warp counts, got "
+                       << tile.size() << " and " << warps.size();
+  for (ArrayRef<int64_t> sizes : {tile, warps})
+    for (int64_t size : sizes)
+      if (size <= 0)
+        return emitError() << "sizes must be positive, got " << size;
+  return success();
+}
+
+LogicalResult SmemType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type elementType) {
+  if (shape.size() != 2)
+    return emitError() << "must have 2 dimensions, got " << shape.size();
+  if (!elementType.isBF16() && !elementType.isF16())
+    return emitError() << "element type must be bf16 or f16, got "
+                       << elementType;
+  return success();
+}

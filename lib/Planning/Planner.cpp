@@ -1,0 +1,1 @@
+#include "flashnorm/Planning/Planner.h"

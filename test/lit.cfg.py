@@ -1,0 +1,56 @@
+import os
+import shutil
+import subprocess
+
+import lit.formats
+from lit.llvm import llvm_config
+
+config.name = "FlashNorm"
+config.test_format = lit.formats.ShTest(not llvm_config.use_lit_shell)
+config.suffixes = [".mlir", ".test"]
+# Inputs and models are read by tests; they are none themselves.
+config.excludes = ["Inputs", "Models", "lib"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.flashnorm_obj_root, "test")
+
+# Unused prefixes and forgotten variables are mistakes in a test.
+config.environment["FILECHECK_OPTS"] = (
+    "-enable-var-scope --allow-unused-prefixes=false --dump-input-filter=error"
+)
+
+config.substitutions.append(("%models", os.path.join(config.test_source_root, "Models")))
+config.substitutions.append(("%flashnorm_src", config.flashnorm_src_root))
+config.substitutions.append(("%flashnorm_obj", config.flashnorm_obj_root))
+config.substitutions.append(("%flashnorm_lib", config.flashnorm_lib_dir))
+config.substitutions.append(("%ptxas", config.ptxas))
+
+llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
+llvm_config.with_environment("PATH", config.flashnorm_tools_dir, append_path=True)
+llvm_config.add_tool_substitutions(
+    ["flashnorm-opt", "flashnorm-compile", "flashnorm-run"],
+    [config.flashnorm_tools_dir],
+)
+llvm_config.add_tool_substitutions(
+    ["FileCheck", "not", "count", "mlir-opt"], [config.llvm_tools_dir]
+)
+
+# A GPU test needs a device that answers, not just a driver library.
+def has_cuda_device():
+    smi = shutil.which("nvidia-smi")
+    if not smi:
+        return False
+    try:
+        done = subprocess.run([smi, "-L"], capture_output=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0 and b"GPU" in done.stdout
+
+
+if has_cuda_device():
+    config.available_features.add("cuda")
+if config.ptxas and os.access(config.ptxas, os.X_OK):
+    config.available_features.add("ptxas")
+if config.sanitize:
+    config.available_features.add("sanitizer")
+    # MLIR's containers come without annotations; ours have them.
+    config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:detect_leaks=0"

@@ -1,0 +1,89 @@
+# How FlashNorm's libraries and tools are built. One place for warnings,
+# sanitizers, precompiled headers and the two ways to link MLIR.
+
+set(FLASHNORM_WARNINGS -Wall -Wextra -Wno-unused-parameter)
+if(FLASHNORM_WERROR)
+  list(APPEND FLASHNORM_WARNINGS -Werror)
+endif()
+if(FLASHNORM_SANITIZE)
+  add_compile_options(-fsanitize=${FLASHNORM_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize=vptr,function)
+  add_link_options(-fsanitize=${FLASHNORM_SANITIZE})
+endif()
+
+# Debian's exported libMLIR*.a drag in the LLVM dylib. A fully static tool must
+# not have both, or every LLVM option is registered twice.
+if(FLASHNORM_STATIC)
+  foreach(target ${MLIR_EXPORTED_TARGETS})
+    if(TARGET ${target})
+      get_target_property(libs ${target} INTERFACE_LINK_LIBRARIES)
+      if(libs)
+        list(REMOVE_ITEM libs LLVM)
+        set_target_properties(${target} PROPERTIES
+                              INTERFACE_LINK_LIBRARIES "${libs}")
+      endif()
+    endif()
+  endforeach()
+endif()
+
+function(flashnorm_target_options target)
+  llvm_update_compile_flags(${target})
+  target_compile_options(${target} PRIVATE ${FLASHNORM_WARNINGS})
+endfunction()
+
+# flashnorm_add_library(NAME sources... [MLIR] [LIBS libs...])
+#   MLIR   the library includes MLIR headers: it uses the shared precompiled
+#          header and waits for the generated files.
+function(flashnorm_add_library name)
+  cmake_parse_arguments(ARG "MLIR" "" "LIBS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  add_library(FlashNorm::${name} ALIAS ${name})
+  flashnorm_target_options(${name})
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${name} PUBLIC ${ARG_LIBS})
+  if(ARG_MLIR)
+    add_dependencies(${name} FlashNormIncGen)
+    if(FLASHNORM_PCH)
+      target_precompile_headers(${name} REUSE_FROM FlashNormPCH)
+    endif()
+  endif()
+  set_property(GLOBAL APPEND PROPERTY FLASHNORM_LIBS ${name})
+endfunction()
+
+# flashnorm_add_tool(NAME sources... LIBS libs...)
+# Links the MLIR and LLVM dylibs, or everything statically (FLASHNORM_STATIC).
+function(flashnorm_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LIBS;STATIC_LIBS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  flashnorm_target_options(${name})
+  add_dependencies(${name} FlashNormIncGen)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS})
+  if(FLASHNORM_STATIC)
+    flashnorm_static_mlir_libs(libs)
+    target_link_libraries(${name} PRIVATE ${libs} ${ARG_STATIC_LIBS})
+    target_link_options(${name} PRIVATE -Wl,--gc-sections -static)
+  else()
+    target_link_libraries(${name} PRIVATE MLIR LLVM)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY FLASHNORM_TOOLS ${name})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+function(flashnorm_static_mlir_libs out)
+  get_property(dialects GLOBAL PROPERTY MLIR_DIALECT_LIBS)
+  get_property(extensions GLOBAL PROPERTY MLIR_EXTENSION_LIBS)
+  get_property(conversions GLOBAL PROPERTY MLIR_CONVERSION_LIBS)
+  get_property(translations GLOBAL PROPERTY MLIR_TRANSLATION_LIBS)
+  llvm_map_components_to_libnames(llvm_libs
+    core support irreader bitreader bitwriter analysis passes target
+    targetparser transformutils ipo linker option object debuginfodwarf
+    orcjit native frontendopenmp frontendoffloading)
+  set(${out} MLIROptLib MLIRExecutionEngine MLIRNVVMTarget ${dialects}
+      ${extensions} ${conversions} ${translations} LLVMNVPTXCodeGen
+      LLVMNVPTXDesc LLVMNVPTXInfo ${llvm_libs} PARENT_SCOPE)
+endfunction()
