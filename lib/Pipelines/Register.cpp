@@ -10,6 +10,7 @@
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "flashnorm/Dialect/Kernel/IR/Kernel.h"
+#include "flashnorm/Pipelines/Pipelines.h"
 
 using namespace mlir;
 
@@ -20,4 +21,5 @@ void flashnorm::registerDialects(DialectRegistry &registry) {
 void flashnorm::registerPasses() {
   registerFlashNormTransformsPasses();
   registerFlashNormConversionPasses();
+  registerPipelines();
 }

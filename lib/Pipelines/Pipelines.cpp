@@ -1,0 +1,129 @@
+//===- Pipelines.cpp - FlashNorm's passes in order ------------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "flashnorm/Pipelines/Pipelines.h"
+#include "flashnorm/Conversion/Passes.h"
+#include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace flashnorm;
+
+/// Removes what the pass before left dead or double.
+static void addCleanup(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void flashnorm::buildRaisePipeline(OpPassManager &pm,
+                                   const RaiseOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createRaiseNormsPass());
+  addCleanup(pm);
+}
+
+void flashnorm::buildFusePipeline(OpPassManager &pm,
+                                  const FuseOptions &options) {
+  // Recognise.
+  buildRaisePipeline(pm, {});
+  pm.addNestedPass<func::FuncOp>(createRaiseMatmulsPass());
+  addCleanup(pm);
+
+  // Fuse. A norm's weight moves into the matmul's weight first: only a norm
+  // without one can be computed lazily.
+  pm.addNestedPass<func::FuncOp>(createFuseEpiloguesPass());
+  addCleanup(pm);
+  pm.addPass(createFoldNormWeightPass());
+  FuseNormsPassOptions fuseNorms;
+  fuseNorms.chip = options.chip;
+  fuseNorms.family = options.family;
+  pm.addNestedPass<func::FuncOp>(createFuseNormsPass(fuseNorms));
+  addCleanup(pm);
+
+  // Plan.
+  PlanPassOptions plan;
+  plan.chip = options.chip;
+  plan.family = options.family;
+  pm.addNestedPass<func::FuncOp>(createPlanPass(plan));
+  pm.addNestedPass<func::FuncOp>(createVerifyPlanPass());
+}
+
+void flashnorm::buildLowerToReferencePipeline(
+    OpPassManager &pm, const LowerToReferenceOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createConvertFlashNormToLinalgPass());
+  if (options.f64)
+    pm.addPass(createPromoteToF64Pass());
+  addCleanup(pm);
+}
+
+void flashnorm::buildLowerToCPUPipeline(OpPassManager &pm,
+                                        const LowerToCPUOptions &options) {
+  // Tensors to buffers. Without layout maps at the boundaries a caller needs to
+  // know one memref descriptor only.
+  pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
+  addCleanup(pm);
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  bufferization::buildBufferDeallocationPipeline(pm, {});
+
+  // Loops to blocks.
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+
+  // Arithmetic. x^2 becomes x*x instead of a call of pow; what LLVM has no
+  // intrinsic for (erf, tanh) calls the C library.
+  math::MathExpandOpsPassOptions expandMath;
+  expandMath.opMnemonics = {"fpowi"};
+  pm.addNestedPass<func::FuncOp>(math::createMathExpandOpsPass(expandMath));
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  arith::ArithExpandOpsPassOptions expandArith;
+  expandArith.includeBf16 = true;
+  pm.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass(expandArith));
+
+  // Everything to the LLVM dialect.
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  addCleanup(pm);
+}
+
+void flashnorm::registerPipelines() {
+  PassPipelineRegistration<RaiseOptions>(
+      "flashnorm-raise",
+      "recognises norms: linalg, tosa, arith and math to "
+      "flashnorm.rms_norm and flashnorm.layer_norm",
+      buildRaisePipeline);
+  PassPipelineRegistration<FuseOptions>(
+      "flashnorm-fuse",
+      "raises, fuses norms with the matmuls beside them, and plans the result",
+      buildFusePipeline);
+  PassPipelineRegistration<LowerToReferenceOptions>(
+      "flashnorm-lower-to-reference",
+      "lowers every flashnorm op to linalg: the truth path",
+      buildLowerToReferencePipeline);
+  PassPipelineRegistration<LowerToCPUOptions>(
+      "flashnorm-lower-to-cpu",
+      "lowers linalg on tensors to the LLVM dialect for the host",
+      buildLowerToCPUPipeline);
+}
