@@ -22,6 +22,9 @@ config.substitutions.append(("%models", os.path.join(config.test_source_root, "M
 config.substitutions.append(("%flashnorm_src", config.flashnorm_src_root))
 config.substitutions.append(("%flashnorm_obj", config.flashnorm_obj_root))
 config.substitutions.append(("%flashnorm_lib", config.flashnorm_lib_dir))
+config.substitutions.append(
+    ("%test_planner", os.path.join(config.flashnorm_obj_root, "test", "lib", "test-planner"))
+)
 config.substitutions.append(("%ptxas", config.ptxas))
 
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)

@@ -1,1 +1,195 @@
+//===- Planner.cpp - Chooses a plan, or says why there is none ------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Enumerates the tiles that a family's kernels come in, drops what verifyPlan
+// rejects, and takes the cheapest by the cost model; the first of equals, so
+// that the choice is the same on every run.
+//
+//===----------------------------------------------------------------------===//
+
 #include "flashnorm/Planning/Planner.h"
+#include "flashnorm/Planning/Cost.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace flashnorm;
+using llvm::Twine;
+
+namespace {
+/// One tile and its split over warps; stages are chosen afterwards.
+struct TileShape {
+  int64_t tileM, tileN, tileK, warpsM, warpsN;
+};
+using Visitor = llvm::function_ref<void(TileShape)>;
+} // namespace
+
+/// A wide tile covers the row with as many warps of `warpColumns` as needed.
+static int64_t warpsForRow(const Problem &problem, int64_t warpColumns) {
+  return llvm::divideCeil(problem.n, warpColumns);
+}
+
+static bool needsWideTile(const Problem &problem) {
+  return problem.postNorm != Norm::None;
+}
+
+static void forEachMmaSyncTile(const Problem &problem, Visitor visit) {
+  for (int64_t warpColumns : {32, 64, 96, 128}) {
+    llvm::SmallVector<int64_t, 4> splits = {1, 2, 4};
+    if (needsWideTile(problem))
+      splits = {warpsForRow(problem, warpColumns)};
+    else if (warpColumns == 96)
+      continue; // serves only rows that it divides
+    for (int64_t warpsN : splits)
+      for (int64_t warpRows : {16, 32, 64})
+        for (int64_t warpsM : {1, 2, 4, 8})
+          for (int64_t tileK : {32, 64})
+            visit({warpRows * warpsM, warpColumns * warpsN, tileK, warpsM,
+                   warpsN});
+  }
+}
+
+static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
+  for (auto [warpsM, warpsN] :
+       {std::pair<int64_t, int64_t>{1, 1}, {2, 1}, {1, 2}}) {
+    if (needsWideTile(problem)) {
+      visit({64 * warpsM, int64_t(llvm::alignTo(problem.n, 32 * warpsN)), 64,
+             warpsM, warpsN});
+      continue;
+    }
+    for (int64_t columns : {32, 64, 128, 256})
+      visit({64 * warpsM, columns * warpsN, 64, warpsM, warpsN});
+  }
+}
+
+static void forEachTcgen05Tile(const Problem &problem, Visitor visit) {
+  if (needsWideTile(problem)) {
+    visit({128, int64_t(llvm::alignTo(problem.n, 32)), 64, 1, 1});
+    return;
+  }
+  for (int64_t columns : {32, 64, 128, 256})
+    visit({128, columns, 64, 1, 1});
+}
+
+static void forEachTile(Family family, const Problem &problem, Visitor visit) {
+  switch (family) {
+  case Family::MmaSync:
+    return forEachMmaSyncTile(problem, visit);
+  case Family::Wgmma:
+    return forEachWgmmaTile(problem, visit);
+  case Family::Tcgen05:
+    return forEachTcgen05Tile(problem, visit);
+  }
+}
+
+/// tcgen05 is by request only until its kernels have been run on hardware.
+static Family getDefaultFamily(const TargetInfo &target) {
+  return target.hasWgmma ? Family::Wgmma : Family::MmaSync;
+}
+
+static Strategy getStrategy(const Problem &problem) {
+  if (problem.postNorm != Norm::None)
+    return Strategy::WideTile;
+  return problem.preNorm != Norm::None ? Strategy::LazyPreNorm : Strategy::Gemm;
+}
+
+/// The cheapest plan that runs; without one, `reason` holds what stands
+/// against the candidate that got furthest.
+static std::optional<Plan> findBestPlan(const Problem &problem,
+                                        const TargetInfo &target, Family family,
+                                        double &microseconds,
+                                        std::string &reason) {
+  std::optional<Plan> best;
+  forEachTile(family, problem, [&](TileShape shape) {
+    // No tile of twice the rows or columns that there are.
+    int64_t rows = problem.m.value_or(assumedRows);
+    if (shape.warpsM > 1 && shape.tileM >= 2 * std::max<int64_t>(rows, 1))
+      return;
+    if (shape.warpsN > 1 && !needsWideTile(problem) &&
+        shape.tileN >= 2 * problem.n)
+      return;
+    Plan plan{getStrategy(problem), family,       target.chip.str(),
+              shape.tileM,          shape.tileN,  shape.tileK,
+              shape.warpsM,         shape.warpsN, 2};
+    if (std::string why = verifyPlan(plan, problem, target); !why.empty()) {
+      if (!best && reason.empty())
+        reason = why;
+      return;
+    }
+    // More stages hide more latency, fewer leave room for a second CTA.
+    for (int64_t stages : {2, 3, 4, 6, 8}) {
+      plan.stages = stages;
+      if (computeUsage(plan, problem).sharedMemory >
+          target.sharedMemoryPerBlock)
+        break;
+      double cost = estimateKernel(plan, problem, target);
+      if (best && cost >= microseconds)
+        continue;
+      best = plan;
+      microseconds = cost;
+    }
+  });
+  return best;
+}
+
+bool flashnorm::isWorthFusing(double fusedMicroseconds,
+                              double unfusedMicroseconds) {
+  return fusedMicroseconds <= 1.02 * unfusedMicroseconds;
+}
+
+PlanDecision flashnorm::choosePlan(const Problem &problem,
+                                   const TargetInfo &target,
+                                   const PlannerOptions &options) {
+  PlanDecision decision;
+  decision.reason = verifyProblem(problem);
+  if (!decision.reason.empty())
+    return decision;
+  Family family = options.family.value_or(getDefaultFamily(target));
+  if (!target.supports(family)) {
+    decision.reason = (target.chip + " has no " + stringify(family) +
+                       "; it has " + describeLegalFamilies(target))
+                          .str();
+    return decision;
+  }
+  if (needsWideTile(problem) && problem.n > getMaxWideTile(family)) {
+    decision.reason = ("rows of " + Twine(problem.n) +
+                       " columns do not fit one CTA; wide_tile takes at most " +
+                       Twine(getMaxWideTile(family)))
+                          .str();
+    return decision;
+  }
+  std::string reason;
+  std::optional<Plan> plan =
+      findBestPlan(problem, target, family, decision.fusedMicroseconds, reason);
+  if (!plan) {
+    decision.reason = reason;
+    return decision;
+  }
+
+  decision.unfusedMicroseconds = decision.fusedMicroseconds;
+  if (plan->strategy != Strategy::Gemm) {
+    Problem plain = problem;
+    plain.preNorm = plain.postNorm = Norm::None;
+    plain.hasNormWeight = plain.hasNormBias = plain.returnsSum = false;
+    double gemm = 0;
+    // A plain tile fits wherever a fused one does.
+    findBestPlan(plain, target, family, gemm, reason);
+    decision.unfusedMicroseconds =
+        gemm + estimateSeparateNorms(problem, target);
+  }
+  if (options.onlyIfFaster && !isWorthFusing(decision.fusedMicroseconds,
+                                             decision.unfusedMicroseconds)) {
+    decision.reason =
+        llvm::formatv("estimated at {0:F1} us fused, {1:F1} us unfused",
+                      decision.fusedMicroseconds, decision.unfusedMicroseconds)
+            .str();
+    return decision;
+  }
+  decision.plan = plan;
+  return decision;
+}

@@ -50,6 +50,9 @@ struct Problem {
   bool hasNormBias = false;
   /// The value before the post-norm is a result too.
   bool returnsSum = false;
+  /// How many matmuls read the pre-norm's result, this one included: unfused,
+  /// they share the cost of the norm.
+  int64_t preNormConsumers = 1;
 };
 
 } // namespace flashnorm

@@ -1,0 +1,45 @@
+//===- PlanUtils.h - From flashnorm ops to the planner ----------*- C++ -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The planner knows no MLIR. This is the one place that describes an op to it
+// and carries its answers back.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHNORM_DIALECT_FLASHNORM_TRANSFORMS_PLANUTILS_H
+#define FLASHNORM_DIALECT_FLASHNORM_TRANSFORMS_PLANUTILS_H
+
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
+#include "flashnorm/Planning/Planner.h"
+
+namespace flashnorm {
+
+/// Describes an op to the planner. Fails when an operand or result has an
+/// element type that the planner has no word for (f64, f8, …); `reason` then
+/// names it.
+mlir::FailureOr<Problem> getProblem(MatmulOp op, std::string &reason);
+
+Plan getPlan(PlanAttr attr);
+PlanAttr getPlanAttr(mlir::MLIRContext *context, const Plan &plan);
+
+/// "wide_tile, mma_sync, tile 64x512x32, warps 1x8, 2 stages".
+std::string describePlan(const Plan &plan);
+
+/// What the options `chip` and `family` of a pass say.
+struct PlanTarget {
+  const TargetInfo *target = nullptr;
+  PlannerOptions options;
+};
+
+/// Reads the two options. For a name that is unknown, or a family that the chip
+/// does not have, an error at `loc` lists the legal ones.
+mlir::FailureOr<PlanTarget> parsePlanTarget(mlir::Location loc,
+                                            llvm::StringRef chip,
+                                            llvm::StringRef family);
+
+} // namespace flashnorm
+
+#endif // FLASHNORM_DIALECT_FLASHNORM_TRANSFORMS_PLANUTILS_H

@@ -1,0 +1,126 @@
+//===- PlanUtils.cpp - From flashnorm ops to the planner ------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "flashnorm/Dialect/FlashNorm/Transforms/PlanUtils.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace flashnorm;
+
+// The attribute's enums are those of the planner, which cannot include MLIR's.
+static_assert(int(PlanStrategy::Gemm) == int(Strategy::Gemm) &&
+              int(PlanStrategy::WideTile) == int(Strategy::WideTile) &&
+              int(PlanStrategy::LazyPreNorm) == int(Strategy::LazyPreNorm));
+static_assert(int(PlanFamily::MmaSync) == int(Family::MmaSync) &&
+              int(PlanFamily::Wgmma) == int(Family::Wgmma) &&
+              int(PlanFamily::Tcgen05) == int(Family::Tcgen05));
+
+static std::optional<ElementType> getElementType(Value value) {
+  Type type = getElementTypeOrSelf(value.getType());
+  if (type.isBF16())
+    return ElementType::BF16;
+  if (type.isF16())
+    return ElementType::F16;
+  if (type.isF32())
+    return ElementType::F32;
+  return std::nullopt;
+}
+
+static Norm getNorm(std::optional<NormAttr> attr) {
+  if (!attr)
+    return Norm::None;
+  return attr->getKind() == NormKind::RMS ? Norm::RMS : Norm::Layer;
+}
+
+FailureOr<Problem> flashnorm::getProblem(MatmulOp op, std::string &reason) {
+  for (Value operand : op->getOperands())
+    if (!getElementType(operand)) {
+      llvm::raw_string_ostream(reason)
+          << "element type " << getElementTypeOrSelf(operand.getType())
+          << " has no kernel; bf16, f16 and f32 have";
+      return failure();
+    }
+
+  Problem problem;
+  int64_t rows = 1;
+  ArrayRef<int64_t> leading =
+      cast<ShapedType>(op.getInput().getType()).getShape().drop_back();
+  bool isStatic = !llvm::is_contained(leading, ShapedType::kDynamic);
+  for (int64_t size : leading)
+    // A product that overflows is as good as unknown.
+    if (isStatic && llvm::MulOverflow(rows, size, rows))
+      isStatic = false;
+  if (isStatic)
+    problem.m = rows;
+  problem.n = op.getN();
+  problem.k = op.getK();
+  problem.inputType = *getElementType(op.getInput());
+  problem.outputType = *getElementType(op.getInits().front());
+  problem.transposeWeight = op.getTransposeWeight();
+  problem.preNorm = getNorm(op.getPreNorm());
+  problem.postNorm = getNorm(op.getPostNorm());
+  problem.hasBias = bool(op.getBias());
+  problem.hasResidual = bool(op.getResidual());
+  problem.hasActivation = op.getActivation() != Activation::None;
+  problem.hasNormWeight = bool(op.getNormWeight());
+  problem.hasNormBias = bool(op.getNormBias());
+  problem.returnsSum = op.returnsSum();
+  return problem;
+}
+
+Plan flashnorm::getPlan(PlanAttr attr) {
+  Plan plan;
+  plan.strategy = Strategy(int(attr.getStrategy()));
+  plan.family = Family(int(attr.getFamily()));
+  plan.chip = attr.getChip().str();
+  plan.tileM = attr.getTile()[0];
+  plan.tileN = attr.getTile()[1];
+  plan.tileK = attr.getTile()[2];
+  plan.warpsM = attr.getWarps()[0];
+  plan.warpsN = attr.getWarps()[1];
+  plan.stages = attr.getStages();
+  return plan;
+}
+
+PlanAttr flashnorm::getPlanAttr(MLIRContext *context, const Plan &plan) {
+  return PlanAttr::get(context, PlanStrategy(int(plan.strategy)), plan.chip,
+                       PlanFamily(int(plan.family)),
+                       {plan.tileM, plan.tileN, plan.tileK},
+                       {plan.warpsM, plan.warpsN}, plan.stages);
+}
+
+std::string flashnorm::describePlan(const Plan &plan) {
+  return llvm::formatv("{0}, {1}, tile {2}x{3}x{4}, warps {5}x{6}, {7} stages",
+                       stringify(plan.strategy), stringify(plan.family),
+                       plan.tileM, plan.tileN, plan.tileK, plan.warpsM,
+                       plan.warpsN, plan.stages)
+      .str();
+}
+
+FailureOr<PlanTarget> flashnorm::parsePlanTarget(Location loc, StringRef chip,
+                                                 StringRef family) {
+  PlanTarget result;
+  result.target = lookupTarget(chip);
+  if (!result.target)
+    return emitError(loc) << "unknown chip '" << chip << "'; legal are "
+                          << describeLegalChips();
+  if (family == "auto")
+    return result;
+  result.options.family = parseFamily(family);
+  if (!result.options.family)
+    return emitError(loc) << "unknown MMA family '" << family << "'; legal for "
+                          << chip << " are auto, "
+                          << describeLegalFamilies(*result.target);
+  if (!result.target->supports(*result.options.family))
+    return emitError(loc) << chip << " has no " << family
+                          << "; legal are auto, "
+                          << describeLegalFamilies(*result.target);
+  return result;
+}

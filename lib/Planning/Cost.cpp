@@ -1,0 +1,187 @@
+//===- Cost.cpp - How long a plan takes, roughly --------------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A roofline per stage of the pipeline (tensor cores, shared memory, L2), the
+// start and the epilogue of a CTA, whole waves over the SMs, and the traffic to
+// device memory underneath. All times of a CTA are in clocks of its SM.
+//
+//===----------------------------------------------------------------------===//
+
+#include "flashnorm/Planning/Cost.h"
+#include "flashnorm/Planning/Planner.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace flashnorm;
+
+// Of every chip in the table, or close enough to it.
+static constexpr double sharedBytesPerClock = 128; // per SM
+static constexpr double l2BytesPerClock = 48;      // per SM
+static constexpr double lanesPerSM = 128;
+static constexpr double loadLatency = 800;   // clocks from issue to arrival
+static constexpr double startOfKernel = 2.0; // microseconds, launch to launch
+static constexpr double barrierLatency = 100;
+
+static int64_t getRows(const Problem &problem) {
+  return std::max<int64_t>(1, problem.m.value_or(assumedRows));
+}
+
+/// CTAs of this plan that live on one SM at a time.
+static int64_t getOccupancy(const PlanUsage &usage, const TargetInfo &target) {
+  // The driver keeps 1 KB of shared memory per CTA for itself.
+  int64_t ctas = target.sharedMemoryPerSM / (usage.sharedMemory + 1024);
+  ctas = std::min(ctas, target.maxThreadsPerSM / usage.threads);
+  ctas = std::min(ctas, target.registersPerBlock /
+                            (usage.threads * usage.registersPerThread));
+  if (usage.tensorMemoryColumns > 0)
+    ctas =
+        std::min(ctas, target.tensorMemoryColumns / usage.tensorMemoryColumns);
+  return std::max<int64_t>(1, ctas);
+}
+
+/// Statistics beside the MMA: two operations per element of A (convert, fused
+/// multiply-add), for every warp column that reads A again. Tensor cores hide
+/// most of it: on sm_90a all but a few thousandths were measured.
+static double getStatisticsClocks(const Plan &plan, const Problem &problem) {
+  if (problem.preNorm == Norm::None)
+    return 0;
+  double operations = 2.0 * plan.tileM * plan.tileK * plan.warpsN / lanesPerSM;
+  switch (plan.family) {
+  case Family::MmaSync:
+    return 0.3 * operations;
+  case Family::Wgmma:
+    return 0.05 * operations;
+  case Family::Tcgen05:
+    return 0.1 * operations;
+  }
+  return operations;
+}
+
+/// Clocks that one CTA spends on one stage while `ctas` share the SM.
+static double getStageClocks(const Plan &plan, const Problem &problem,
+                             const TargetInfo &target, int64_t ctas) {
+  double tileM = plan.tileM, tileN = plan.tileN, tileK = plan.tileK;
+  double stageBytes = (tileM + tileN) * tileK * sizeInBytes(problem.inputType);
+
+  // Each warp reads its rows of A and its columns of B; wgmma and tcgen05
+  // read shared memory in the tensor core, once per warpgroup or tile.
+  double shared = stageBytes + (tileM * plan.warpsN + tileN * plan.warpsM) *
+                                   tileK * sizeInBytes(problem.inputType);
+  double rate = plan.family == Family::MmaSync ? target.mmaSyncFlopsPerClock
+                                               : target.nativeFlopsPerClock;
+  // One warp per scheduler leaves a part of the loads uncovered, fewer leave
+  // tensor cores without work.
+  if (plan.family == Family::MmaSync) {
+    double warps = double(ctas) * plan.warpsM * plan.warpsN;
+    rate *= std::min(1.0, warps / 4) * (0.8 + 0.2 * std::min(1.0, warps / 8));
+  }
+  double parts[] = {2 * tileM * tileN * tileK / rate,
+                    shared / sharedBytesPerClock, stageBytes / l2BytesPerClock};
+  double longest = *std::max_element(std::begin(parts), std::end(parts));
+  double sum = parts[0] + parts[1] + parts[2];
+  // The parts overlap, but never perfectly.
+  double clocks =
+      longest + 0.1 * (sum - longest) + getStatisticsClocks(plan, problem);
+  // Too few stages in flight: the SM waits for the loads.
+  return std::max(clocks, loadLatency / double((plan.stages - 1) * ctas));
+}
+
+/// Clocks from the last MMA to the last store.
+static double getEpilogueClocks(const Plan &plan, const Problem &problem) {
+  double perElement = 4; // round, address, store
+  if (problem.preNorm != Norm::None)
+    perElement += 1;
+  if (problem.hasBias)
+    perElement += 1;
+  if (problem.hasResidual)
+    perElement += 2;
+  if (problem.hasActivation)
+    perElement += 8;
+  if (problem.returnsSum)
+    perElement += 2;
+  if (problem.postNorm != Norm::None)
+    perElement += problem.postNorm == Norm::Layer ? 5 : 2;
+  if (problem.hasNormWeight)
+    perElement += 1;
+  if (problem.hasNormBias)
+    perElement += 1;
+  double elements = double(plan.tileM) * plan.tileN;
+  double bytesPerElement = sizeInBytes(problem.outputType) *
+                           (1 + problem.returnsSum + problem.hasResidual);
+  double clocks = std::max(elements * perElement / lanesPerSM,
+                           elements * bytesPerElement / l2BytesPerClock);
+  if (problem.postNorm != Norm::None) {
+    // The mean, then the squared distances from it; each is a quad reduction
+    // and, for several warps in a row, a trip through shared memory.
+    int rounds = problem.postNorm == Norm::Layer ? 2 : 1;
+    clocks += rounds * barrierLatency * (plan.warpsN > 1 ? 2 : 1);
+  }
+  return clocks;
+}
+
+/// Device memory: every array once, and W again for each wave that finds it
+/// gone from L2.
+static double getMemoryMicroseconds(const Problem &problem,
+                                    const TargetInfo &target, double waves) {
+  double m = getRows(problem), n = problem.n, k = problem.k;
+  double inputBytes = sizeInBytes(problem.inputType);
+  double outputBytes = sizeInBytes(problem.outputType);
+  double weight = n * k * inputBytes;
+  if (weight > target.l2Bytes / 2.0)
+    weight *= std::max(1.0, waves / 8);
+  double bytes =
+      m * k * inputBytes + weight +
+      m * n * outputBytes * (1 + problem.returnsSum + problem.hasResidual);
+  return bytes / target.bytesPerMicrosecond;
+}
+
+double flashnorm::estimateKernel(const Plan &plan, const Problem &problem,
+                                 const TargetInfo &target) {
+  double tiles = std::ceil(double(getRows(problem)) / plan.tileM) *
+                 std::ceil(double(problem.n) / plan.tileN);
+  double steps = std::ceil(double(problem.k) / plan.tileK);
+  int64_t occupancy = getOccupancy(computeUsage(plan, problem), target);
+  double epilogue = getEpilogueClocks(plan, problem);
+
+  // Clocks until an SM is done with `ctas` tiles that start together. While
+  // one runs its epilogue the others multiply.
+  auto batchClocks = [&](int64_t ctas) {
+    double mainloop = steps * getStageClocks(plan, problem, target, ctas);
+    return loadLatency + ctas * mainloop + epilogue +
+           (ctas - 1) * std::max(0.0, epilogue - mainloop);
+  };
+  double perWave = double(target.numSMs) * occupancy;
+  double fullWaves = std::floor(tiles / perWave);
+  double rest = tiles - fullWaves * perWave;
+  double clocks = fullWaves * batchClocks(occupancy);
+  if (rest > 0)
+    clocks += batchClocks(int64_t(std::ceil(rest / target.numSMs)));
+  double compute = clocks / target.clockMHz;
+  double memory =
+      getMemoryMicroseconds(problem, target, std::ceil(tiles / perWave));
+  return startOfKernel + std::max(compute, memory) +
+         0.1 * std::min(compute, memory);
+}
+
+double flashnorm::estimateSeparateNorms(const Problem &problem,
+                                        const TargetInfo &target) {
+  // Reads what the kernel before has written, partly still in L2, and writes
+  // as much.
+  auto normKernel = [&](double bytes) {
+    double reads = bytes <= target.l2Bytes / 2.0 ? 0.3 * bytes : bytes;
+    return startOfKernel + (reads + bytes) / target.bytesPerMicrosecond;
+  };
+  double rows = double(getRows(problem));
+  double total = 0;
+  if (problem.preNorm != Norm::None)
+    total += normKernel(rows * problem.k * sizeInBytes(problem.inputType)) /
+             std::max<int64_t>(1, problem.preNormConsumers);
+  if (problem.postNorm != Norm::None)
+    total += normKernel(rows * problem.n * sizeInBytes(problem.outputType));
+  return total;
+}

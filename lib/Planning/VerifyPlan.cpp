@@ -1,0 +1,241 @@
+//===- VerifyPlan.cpp - What a plan takes, and whether the chip has it ----===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rules that the kernels of each MMA family impose. The planner proposes
+// only what passes here, so that a plan written by hand and a chosen one are
+// held to the same limits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "flashnorm/Planning/Planner.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace flashnorm;
+using llvm::StringRef;
+using llvm::Twine;
+
+/// Columns that the epilogue handles at a time; tiles are made of whole slices.
+static constexpr int64_t sliceColumns = 32;
+/// Beyond these nothing runs; they also keep the sums below from overflowing.
+static constexpr int64_t maxTileSize = 1024, maxStages = 32;
+/// Registers beside the accumulator: fragments, addresses, the epilogue.
+static constexpr int64_t otherRegisters = 48;
+static constexpr int64_t maxThreadsPerBlock = 1024;
+
+int64_t flashnorm::getMaxWideTile(Family) {
+  // mma_sync: 64x512 over 1x8 warps of 64x64. wgmma: two consumer warpgroups
+  // of 64x256 side by side. tcgen05: all 512 columns of TMEM.
+  return 512;
+}
+
+PlanUsage flashnorm::computeUsage(const Plan &plan, const Problem &problem) {
+  PlanUsage usage;
+  switch (plan.family) {
+  case Family::MmaSync:
+    usage.threads = 32 * plan.warpsM * plan.warpsN;
+    usage.accumulatorRegisters =
+        (plan.tileM / plan.warpsM) * (plan.tileN / plan.warpsN) / 32;
+    break;
+  case Family::Wgmma:
+    // One producer warpgroup besides the consumers.
+    usage.threads = 128 * (1 + plan.warpsM * plan.warpsN);
+    usage.accumulatorRegisters = plan.tileN / plan.warpsN / 2;
+    break;
+  case Family::Tcgen05:
+    // A producer warp, an MMA warp and four epilogue warps.
+    usage.threads = 192;
+    usage.tensorMemoryColumns =
+        std::max<int64_t>(32, llvm::PowerOf2Ceil(plan.tileN));
+    break;
+  }
+  usage.registersPerThread =
+      llvm::alignTo(usage.accumulatorRegisters + otherRegisters, 8);
+  usage.sharedMemory = plan.stages * (plan.tileM + plan.tileN) * plan.tileK *
+                           sizeInBytes(problem.inputType) +
+                       1024 + // alignment of the stages
+                       1024;  // barriers, TMEM slot
+  // Row sums of the warps that share a row: two values per row.
+  if (plan.warpsN > 1)
+    usage.sharedMemory += plan.tileM * plan.warpsN * 4 * 2;
+  return usage;
+}
+
+std::string flashnorm::verifyProblem(const Problem &problem) {
+  if (problem.inputType == ElementType::F32)
+    return "inputs are f32; the kernels multiply bf16 and f16";
+  if (problem.m && *problem.m < 0)
+    return ("the number of rows is " + Twine(*problem.m)).str();
+  if (problem.n <= 0 || problem.n % 8 != 0)
+    return ("N = " + Twine(problem.n) + " is not a positive multiple of 8")
+        .str();
+  if (problem.k <= 0 || problem.k % 8 != 0)
+    return ("K = " + Twine(problem.k) + " is not a positive multiple of 8")
+        .str();
+  if (problem.preNorm == Norm::Layer)
+    return "a layer norm before the matmul has no kernel; rms has";
+  return "";
+}
+
+/// "tile depth 16 is not 32 or 64 for mma_sync" and its like.
+static std::string notAllowed(StringRef what, int64_t value, StringRef limit,
+                              Family family) {
+  return (what + " " + Twine(value) + " " + limit + " for " + stringify(family))
+      .str();
+}
+
+static std::string verifyStrategy(const Plan &plan, const Problem &problem) {
+  Strategy expected = problem.postNorm != Norm::None  ? Strategy::WideTile
+                      : problem.preNorm != Norm::None ? Strategy::LazyPreNorm
+                                                      : Strategy::Gemm;
+  if (plan.strategy != expected)
+    return ("strategy is " + stringify(plan.strategy) + "; a matmul with " +
+            (problem.postNorm != Norm::None  ? "a norm after it"
+             : problem.preNorm != Norm::None ? "only a norm before it"
+                                             : "no norm") +
+            " needs " + stringify(expected))
+        .str();
+  if (plan.strategy != Strategy::WideTile)
+    return "";
+  if (problem.n > getMaxWideTile(plan.family))
+    return ("rows of " + Twine(problem.n) +
+            " columns do not fit one CTA; wide_tile takes at most " +
+            Twine(getMaxWideTile(plan.family)))
+        .str();
+  if (plan.tileN < problem.n)
+    return ("wide_tile needs all " + Twine(problem.n) +
+            " columns in one tile; the tile has " + Twine(plan.tileN))
+        .str();
+  return "";
+}
+
+static std::string verifyMmaSync(const Plan &plan) {
+  int64_t warps = plan.warpsM * plan.warpsN;
+  if (warps > 16)
+    return notAllowed("number of warps", warps, "exceeds 16", plan.family);
+  if (plan.tileM % (16 * plan.warpsM) != 0)
+    return notAllowed(
+        "tile rows", plan.tileM,
+        ("is not a multiple of 16 for each of " + Twine(plan.warpsM) + " warps")
+            .str(),
+        plan.family);
+  if (plan.tileN % (sliceColumns * plan.warpsN) != 0)
+    return notAllowed(
+        "tile columns", plan.tileN,
+        ("is not a multiple of 32 for each of " + Twine(plan.warpsN) + " warps")
+            .str(),
+        plan.family);
+  if (plan.tileK != 32 && plan.tileK != 64)
+    return notAllowed("tile depth", plan.tileK, "is not 32 or 64", plan.family);
+  return "";
+}
+
+static std::string verifyWgmma(const Plan &plan) {
+  int64_t warpgroups = plan.warpsM * plan.warpsN;
+  if (warpgroups > 2)
+    return notAllowed("number of consumer warpgroups", warpgroups, "exceeds 2",
+                      plan.family);
+  if (plan.tileM != 64 * plan.warpsM)
+    return notAllowed(
+        "tile rows", plan.tileM,
+        ("is not 64 for each of " + Twine(plan.warpsM) + " warpgroups").str(),
+        plan.family);
+  if (plan.tileN % (sliceColumns * plan.warpsN) != 0 ||
+      plan.tileN / plan.warpsN > 256)
+    return notAllowed("tile columns", plan.tileN,
+                      ("is not a multiple of 32 up to 256 for each of " +
+                       Twine(plan.warpsN) + " warpgroups")
+                          .str(),
+                      plan.family);
+  if (plan.tileK != 64)
+    return notAllowed("tile depth", plan.tileK, "is not 64", plan.family);
+  return "";
+}
+
+static std::string verifyTcgen05(const Plan &plan) {
+  if (plan.warpsM != 1 || plan.warpsN != 1)
+    return ("warps are " + Twine(plan.warpsM) + "x" + Twine(plan.warpsN) +
+            "; one MMA covers the tile, so tcgen05 needs 1x1")
+        .str();
+  if (plan.tileM != 128)
+    return notAllowed("tile rows", plan.tileM, "is not 128", plan.family);
+  if (plan.tileN % sliceColumns != 0)
+    return notAllowed("tile columns", plan.tileN, "is not a multiple of 32",
+                      plan.family);
+  // Beyond 256 columns the tile is two MMAs of half the columns, 16 at a time.
+  if (plan.tileK != 64)
+    return notAllowed("tile depth", plan.tileK, "is not 64", plan.family);
+  return "";
+}
+
+std::string flashnorm::verifyPlan(const Plan &plan, const Problem &problem,
+                                  const TargetInfo &target) {
+  if (std::string reason = verifyProblem(problem); !reason.empty())
+    return reason;
+  if (plan.chip != target.chip)
+    return ("plan is for " + Twine(plan.chip) + ", not for " + target.chip)
+        .str();
+  if (!target.supports(plan.family))
+    return (target.chip + " has no " + stringify(plan.family) + "; it has " +
+            describeLegalFamilies(target))
+        .str();
+  for (int64_t size : {plan.tileM, plan.tileN, plan.tileK})
+    if (size < 1 || size > maxTileSize)
+      return ("tile size " + Twine(size) + " is not in 1 to " +
+              Twine(maxTileSize))
+          .str();
+  for (int64_t warps : {plan.warpsM, plan.warpsN})
+    if (warps < 1 || warps > maxThreadsPerBlock / 32)
+      return ("warp count " + Twine(warps) + " is not in 1 to " +
+              Twine(maxThreadsPerBlock / 32))
+          .str();
+  if (plan.stages < 2 || plan.stages > maxStages)
+    return ("number of stages " + Twine(plan.stages) + " is not in 2 to " +
+            Twine(maxStages))
+        .str();
+  if (std::string reason = verifyStrategy(plan, problem); !reason.empty())
+    return reason;
+
+  std::string reason;
+  switch (plan.family) {
+  case Family::MmaSync:
+    reason = verifyMmaSync(plan);
+    break;
+  case Family::Wgmma:
+    reason = verifyWgmma(plan);
+    break;
+  case Family::Tcgen05:
+    reason = verifyTcgen05(plan);
+    break;
+  }
+  if (!reason.empty())
+    return reason;
+
+  PlanUsage usage = computeUsage(plan, problem);
+  if (usage.accumulatorRegisters > 128)
+    return ("needs " + Twine(usage.accumulatorRegisters) +
+            " accumulator registers in a thread; " + stringify(plan.family) +
+            " kernels have 128")
+        .str();
+  // The warpgroups of wgmma trade registers between producer and consumers.
+  if (plan.family != Family::Wgmma &&
+      usage.threads * usage.registersPerThread > target.registersPerBlock)
+    return ("needs about " + Twine(usage.threads * usage.registersPerThread) +
+            " registers for " + Twine(usage.threads) + " threads; " +
+            target.chip + " has " + Twine(target.registersPerBlock))
+        .str();
+  if (usage.tensorMemoryColumns > target.tensorMemoryColumns)
+    return ("needs " + Twine(usage.tensorMemoryColumns) +
+            " columns of tensor memory; " + target.chip + " has " +
+            Twine(target.tensorMemoryColumns))
+        .str();
+  if (usage.sharedMemory > target.sharedMemoryPerBlock)
+    return ("needs " + Twine(usage.sharedMemory) + " bytes of shared memory; " +
+            target.chip + " has " + Twine(target.sharedMemoryPerBlock))
+        .str();
+  return "";
+}
