@@ -21,9 +21,9 @@ using namespace flashnorm;
 
 // Of every chip in the table, or close enough to it.
 static constexpr double sharedBytesPerClock = 128; // per SM
-static constexpr double l2BytesPerClock = 48;      // per SM
 static constexpr double lanesPerSM = 128;
-static constexpr double loadLatency = 800;   // clocks from issue to arrival
+static constexpr double loadLatency = 1000;  // clocks from issue to arrival
+static constexpr double stageOverhead = 40;  // clocks to pass a stage on
 static constexpr double startOfKernel = 2.0; // microseconds, launch to launch
 static constexpr double barrierLatency = 100;
 
@@ -68,10 +68,13 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
   double tileM = plan.tileM, tileN = plan.tileN, tileK = plan.tileK;
   double stageBytes = (tileM + tileN) * tileK * sizeInBytes(problem.inputType);
 
-  // Each warp reads its rows of A and its columns of B; wgmma and tcgen05
-  // read shared memory in the tensor core, once per warpgroup or tile.
-  double shared = stageBytes + (tileM * plan.warpsN + tileN * plan.warpsM) *
-                                   tileK * sizeInBytes(problem.inputType);
+  // Each warp (warpgroup) reads its rows of A and its columns of B. Only the
+  // portable family's writes compete with that: under wgmma a mainloop of
+  // 64x512 tiles was measured at the full tensor rate.
+  double shared = (tileM * plan.warpsN + tileN * plan.warpsM) * tileK *
+                  sizeInBytes(problem.inputType);
+  if (plan.family == Family::MmaSync)
+    shared += stageBytes;
   double rate = plan.family == Family::MmaSync ? target.mmaSyncFlopsPerClock
                                                : target.nativeFlopsPerClock;
   // One warp per scheduler leaves a part of the loads uncovered, fewer leave
@@ -81,18 +84,26 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
     rate *= std::min(1.0, warps / 4) * (0.8 + 0.2 * std::min(1.0, warps / 8));
   }
   double parts[] = {2 * tileM * tileN * tileK / rate,
-                    shared / sharedBytesPerClock, stageBytes / l2BytesPerClock};
+                    shared / sharedBytesPerClock,
+                    stageBytes / target.l2BytesPerClock};
   double longest = *std::max_element(std::begin(parts), std::end(parts));
   double sum = parts[0] + parts[1] + parts[2];
-  // The parts overlap, but never perfectly.
+  // The parts overlap, but never perfectly; TMA and its producer warp run
+  // further ahead than a warp that does everything itself.
+  double slack = plan.family == Family::MmaSync ? 0.1 : 0.03;
   double clocks =
-      longest + 0.1 * (sum - longest) + getStatisticsClocks(plan, problem);
+      longest + slack * (sum - longest) + getStatisticsClocks(plan, problem);
+  clocks += stageOverhead / ctas;
+  // Loads come in bursts: each further stage in flight evens them out.
+  double inFlight = double((plan.stages - 1) * ctas);
+  clocks *= 1 + slack / inFlight;
   // Too few stages in flight: the SM waits for the loads.
-  return std::max(clocks, loadLatency / double((plan.stages - 1) * ctas));
+  return std::max(clocks, loadLatency / inFlight);
 }
 
 /// Clocks from the last MMA to the last store.
-static double getEpilogueClocks(const Plan &plan, const Problem &problem) {
+static double getEpilogueClocks(const Plan &plan, const Problem &problem,
+                                const TargetInfo &target) {
   double perElement = 4; // round, address, store
   if (problem.preNorm != Norm::None)
     perElement += 1;
@@ -114,7 +125,7 @@ static double getEpilogueClocks(const Plan &plan, const Problem &problem) {
   double bytesPerElement = sizeInBytes(problem.outputType) *
                            (1 + problem.returnsSum + problem.hasResidual);
   double clocks = std::max(elements * perElement / lanesPerSM,
-                           elements * bytesPerElement / l2BytesPerClock);
+                           elements * bytesPerElement / target.l2BytesPerClock);
   if (problem.postNorm != Norm::None) {
     // The mean, then the squared distances from it; each is a quad reduction
     // and, for several warps in a row, a trip through shared memory.
@@ -146,7 +157,7 @@ double flashnorm::estimateKernel(const Plan &plan, const Problem &problem,
                  std::ceil(double(problem.n) / plan.tileN);
   double steps = std::ceil(double(problem.k) / plan.tileK);
   int64_t occupancy = getOccupancy(computeUsage(plan, problem), target);
-  double epilogue = getEpilogueClocks(plan, problem);
+  double epilogue = getEpilogueClocks(plan, problem, target);
 
   // Clocks until an SM is done with `ctas` tiles that start together. While
   // one runs its epilogue the others multiply.

@@ -40,6 +40,7 @@ struct TargetInfo {
   double clockMHz;            ///< sustained
   double bytesPerMicrosecond; ///< of device memory
   int64_t l2Bytes;
+  double l2BytesPerClock;       ///< from L2, per SM
   int64_t mmaSyncFlopsPerClock; ///< per SM, bf16 with f32 accumulation
   int64_t nativeFlopsPerClock;  ///< the same of wgmma or tcgen05, 0 without
 
