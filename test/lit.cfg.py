@@ -25,6 +25,8 @@ config.substitutions.append(("%flashnorm_lib", config.flashnorm_lib_dir))
 config.substitutions.append(
     ("%test_planner", os.path.join(config.flashnorm_obj_root, "test", "lib", "test-planner"))
 )
+config.substitutions.append(("%cmake", config.cmake))
+config.substitutions.append(("%cxx", config.cxx))
 config.substitutions.append(("%ptxas", config.ptxas))
 
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
@@ -53,6 +55,11 @@ if has_cuda_device():
     config.available_features.add("cuda")
 if config.ptxas and os.access(config.ptxas, os.X_OK):
     config.available_features.add("ptxas")
+# The plugin needs MLIR's dylib, and a host without sanitizers.
+if not config.sanitize and os.path.exists(
+    os.path.join(config.flashnorm_lib_dir, "FlashNormPlugin.so")
+):
+    config.available_features.add("plugin")
 if config.sanitize:
     config.available_features.add("sanitizer")
     # MLIR's containers come without annotations; ours have them.
