@@ -1,16 +1,15 @@
-//===- KernelToNVVM.cpp - Kernels to NVVM
+//===- KernelToNVVM.cpp - Kernels for their MMA family --------------------===//
 //
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelEmitter.h"
 #include "flashnorm/Conversion/Passes.h"
-#include "flashnorm/Dialect/Kernel/IR/Kernel.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -21,9 +20,44 @@ namespace flashnorm {
 
 using namespace flashnorm;
 
+static std::unique_ptr<kernel::MmaFamily>
+createFamily(kernel::FamilyKind family) {
+  switch (family) {
+  case kernel::FamilyKind::MmaSync:
+    return kernel::createMmaSync();
+  case kernel::FamilyKind::Wgmma:
+    return kernel::createWgmma();
+  case kernel::FamilyKind::Tcgen05:
+    return kernel::createTcgen05();
+  }
+  llvm_unreachable("all families are listed");
+}
+
+static LogicalResult convert(kernel::FuncOp func) {
+  auto pipelines = llvm::to_vector(func.getOps<kernel::PipelineOp>());
+  if (pipelines.size() != 1)
+    return func.emitOpError() << "needs one kernel.pipeline in its body, got "
+                              << pipelines.size();
+  std::unique_ptr<kernel::MmaFamily> family =
+      createFamily(func.getConfig().getFamily());
+  kernel::KernelEmitter emitter(func, pipelines.front(), *family);
+  if (failed(emitter.emit()))
+    return failure();
+  func.erase();
+  return success();
+}
+
 namespace {
-struct ConvertKernelToNVVM : ::flashnorm::impl::ConvertKernelToNVVMPassBase<ConvertKernelToNVVM> {
-  using ::flashnorm::impl::ConvertKernelToNVVMPassBase<ConvertKernelToNVVM>::ConvertKernelToNVVMPassBase;
-  void runOnOperation() override {}
+struct ConvertKernelToNVVM
+    : ::flashnorm::impl::ConvertKernelToNVVMPassBase<ConvertKernelToNVVM> {
+  using ::flashnorm::impl::ConvertKernelToNVVMPassBase<
+      ConvertKernelToNVVM>::ConvertKernelToNVVMPassBase;
+
+  void runOnOperation() override {
+    auto funcs = llvm::to_vector(getOperation().getOps<kernel::FuncOp>());
+    for (kernel::FuncOp func : funcs)
+      if (failed(convert(func)))
+        return signalPassFailure();
+  }
 };
 } // namespace

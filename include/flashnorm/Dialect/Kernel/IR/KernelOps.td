@@ -162,6 +162,10 @@ def Kernel_MmaOp : Kernel_Op<"mma", [Pure, HasParent<"PipelineOp">,
 def Kernel_AccumulateTileOp : Kernel_Op<"accumulate_tile", [
     Pure, HasParent<"PipelineOp">, AllTypesMatch<["init", "result"]>]> {
   let summary = "adds the sum or sum of squares of a slot's rows";
+  let description = [{
+    Each warp of the epilogue reads whole rows: finish the sum with
+    `kernel.row_combine … within_warp`.
+  }];
   let arguments = (ins Kernel_ReductionAttr:$kind, Kernel_SmemType:$tile,
     Kernel_RowvecType:$init);
   let results = (outs Kernel_RowvecType:$result);
@@ -230,11 +234,15 @@ def Kernel_RowCombineOp : Kernel_Op<"row_combine", [
   let summary = "sums a partial rowvec over the threads of each row";
   let description = [{
     Lanes first (butterfly shuffles), then warps (shared memory), in a fixed
-    order: the same bits on every run.
+    order: the same bits on every run. With `within_warp`, the warps that share
+    a row hold equal sums already, as after `kernel.accumulate_tile`, and only
+    lanes are added.
   }];
-  let arguments = (ins Kernel_RowvecType:$partial);
+  let arguments = (ins Kernel_RowvecType:$partial, UnitAttr:$within_warp);
   let results = (outs Kernel_RowvecType:$result);
-  let assemblyFormat = "$partial attr-dict `:` type($partial)";
+  let assemblyFormat = [{
+    $partial (`within_warp` $within_warp^)? attr-dict `:` type($partial)
+  }];
 }
 
 def Kernel_LoadColvecOp : Kernel_Op<"load_colvec"> {

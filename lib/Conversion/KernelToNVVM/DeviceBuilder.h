@@ -1,0 +1,162 @@
+//===- DeviceBuilder.h - Builds thread-level device code --------*- C++ -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A builder for the code of one thread, in the arith, scf, LLVM and NVVM
+// dialects. One function per instruction or idiom; all inline PTX that FlashNorm
+// emits is written in DeviceBuilder.cpp, and nowhere else.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LIB_CONVERSION_KERNELTONVVM_DEVICEBUILDER_H
+#define LIB_CONVERSION_KERNELTONVVM_DEVICEBUILDER_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace flashnorm::kernel {
+
+class DeviceBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  using Value = mlir::Value;
+  using ValueRange = mlir::ValueRange;
+  using Values = llvm::SmallVector<Value>;
+
+  //===--------------------------------------------------------------------===//
+  // Scalars. Integers are i32 unless the name says otherwise.
+  //===--------------------------------------------------------------------===//
+  Value i32(int64_t value);
+  Value i64(int64_t value);
+  Value f32(double value);
+  Value add(Value a, Value b);
+  Value add(Value a, int64_t b);
+  Value sub(Value a, int64_t b);
+  Value mul(Value a, int64_t b);
+  Value div(Value a, int64_t b); ///< unsigned
+  Value rem(Value a, int64_t b); ///< unsigned
+  Value shl(Value a, int64_t b);
+  Value shr(Value a, int64_t b); ///< unsigned
+  Value bitAnd(Value a, int64_t b);
+  Value bitXor(Value a, Value b);
+  Value bitXor(Value a, int64_t b);
+  Value bitOr(Value a, Value b);
+  Value less(Value a, Value b); ///< signed
+  Value less(Value a, int64_t b);
+  Value equal(Value a, int64_t b);
+  Value both(Value a, Value b); ///< and of i1; a null operand is true
+  Value select(Value condition, Value a, Value b);
+  Value addF(Value a, Value b);
+  Value fma(Value a, Value b, Value c);
+
+  //===--------------------------------------------------------------------===//
+  // Control flow. The body runs with the insertion point inside.
+  //===--------------------------------------------------------------------===//
+  void ifThen(Value condition, llvm::function_ref<void()> then);
+  void ifThenElse(Value condition, llvm::function_ref<void()> then,
+                  llvm::function_ref<void()> otherwise);
+  /// Values of `then` where the condition holds, else zeros of `types`.
+  Values ifElseZero(Value condition, mlir::TypeRange types,
+                    llvm::function_ref<Values()> then);
+  /// for (i = 0; i < bound; ++i), carrying values. `bound` is at least 1.
+  Values loop(int64_t bound, ValueRange inits,
+              llvm::function_ref<Values(Value i, ValueRange carried)> body);
+
+  //===--------------------------------------------------------------------===//
+  // Threads
+  //===--------------------------------------------------------------------===//
+  Value threadId(int64_t numThreads);
+  Value blockId();
+  /// The value of lane 0, so that the compiler knows it is uniform in the warp.
+  Value broadcastLane0(Value value);
+  Value shuffleXor(Value f32Value, int64_t lanes);
+  /// One lane of the warp gets true.
+  Value elect();
+  /// Barrier 0 is for the whole CTA.
+  void barrier(int64_t id, int64_t numThreads);
+  void syncWarp();
+  void setMaxRegisters(int64_t count, bool increase);
+
+  //===--------------------------------------------------------------------===//
+  // Memory. Addresses of shared memory are i32 byte offsets from `smem`.
+  //===--------------------------------------------------------------------===//
+  Value gep(Value pointer, Value byteOffset);
+  Value gep(Value pointer, int64_t byteOffset);
+  /// Element `index` (i64) of a global array.
+  Value elementPtr(Value base, mlir::Type elementType, Value index);
+  Value load(mlir::Type type, Value pointer, int64_t alignment,
+             bool invariant = false);
+  void store(Value value, Value pointer, int64_t alignment);
+  /// 16 bytes, of which `bytes` (i32, null: all) are copied and the rest zeroed.
+  void cpAsync16(Value sharedPtr, Value globalPtr, Value bytes);
+  void cpAsyncCommit();
+  void cpAsyncWait(int64_t pendingGroups);
+  /// Four 8x8 matrices of 16-bit elements, as four i32.
+  Values ldMatrix(Value sharedPtr, bool transpose);
+
+  //===--------------------------------------------------------------------===//
+  // mbarrier and TMA
+  //===--------------------------------------------------------------------===//
+  void mbarrierInit(Value barrier, int64_t count);
+  /// Makes the initialised barriers visible to all threads and to TMA; a CTA
+  /// barrier must follow.
+  void fenceBarrierInit();
+  void mbarrierArrive(Value barrier);
+  void mbarrierExpectTx(Value barrier, int64_t bytes);
+  /// Spins until the phase of that parity (i32) has completed.
+  void mbarrierWait(Value barrier, Value parity);
+  /// Copies the box at (column, row) of a tensor map into this CTA.
+  void tmaLoad(Value sharedPtr, Value tensorMap, Value column, Value row,
+               Value barrier);
+  void prefetchTensorMap(Value tensorMap);
+
+  //===--------------------------------------------------------------------===//
+  // MMA
+  //===--------------------------------------------------------------------===//
+  /// acc += A * B, m16n8k16; `acc` has four f32, updated in place.
+  void mmaSync(ValueRange a, ValueRange b, llvm::MutableArrayRef<Value> acc,
+               mlir::Type elementType);
+  /// One group of m64nNk16 MMAs over the descriptors (i64 pairs A, B), fenced
+  /// before and committed after. `accumulate` (i32): when 0, the first MMA
+  /// overwrites. Returns the accumulators, not readable before `wgmmaWait`.
+  Values wgmma(ValueRange acc, ValueRange descriptorsA, ValueRange descriptorsB,
+               Value accumulate, mlir::Type elementType, bool transposeB);
+  /// Waits until at most `pending` groups run. The accumulators pass through,
+  /// which keeps their uses behind the wait.
+  Values wgmmaWait(ValueRange acc, int64_t pending);
+
+  //===--------------------------------------------------------------------===//
+  // tcgen05
+  //===--------------------------------------------------------------------===//
+  void tmemAlloc(Value sharedSlot, int64_t columns);
+  void tmemDealloc(Value address, int64_t columns);
+  void tcgen05FenceBefore();
+  void tcgen05FenceAfter();
+  void tcgen05Mma(Value tmemAddress, Value descriptorA, Value descriptorB,
+                  int64_t instructionDescriptor, Value accumulate);
+  void tcgen05Commit(Value barrier);
+  /// 32 columns of this thread's lane, waited for.
+  Values tmemLoad32(Value address);
+  /// Writes 32 columns of this thread's lane, waited for.
+  void tmemStore32(Value address, ValueRange values);
+
+  //===--------------------------------------------------------------------===//
+  // Types
+  //===--------------------------------------------------------------------===//
+  mlir::LLVM::LLVMPointerType globalPtr();
+  mlir::LLVM::LLVMPointerType sharedPtr();
+  /// The two 16-bit floats in an i32, as f32.
+  std::pair<Value, Value> unpack(Value packed, mlir::Type elementType);
+
+private:
+  Values unpackStruct(Value aggregate, int64_t count);
+  Value vectorOf(ValueRange values);
+};
+
+} // namespace flashnorm::kernel
+
+#endif // LIB_CONVERSION_KERNELTONVVM_DEVICEBUILDER_H

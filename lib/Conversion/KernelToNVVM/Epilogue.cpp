@@ -1,0 +1,353 @@
+//===- Epilogue.cpp - The epilogue, written once for all families ---------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Slices are unrolled: registers cannot be indexed at run time. Everything here
+// knows of a family only its RowLayout.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitter.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace flashnorm::kernel;
+using Values = DeviceBuilder::Values;
+
+void KernelEmitter::emitForSlices(ForSlicesOp op) {
+  Values acc = values[op.getAcc()];
+  SmallVector<Values> carried;
+  for (Value init : op.getInits())
+    carried.push_back(values[init]);
+  Block &body = op.getBody().front();
+  for (int64_t slice = 0; slice < layout.numSlices; ++slice) {
+    values[body.getArgument(0)] = family.readSlice(*this, acc, slice);
+    values[body.getArgument(1)] = {
+        b.add(layout.column, slice * layout.sliceColumns)};
+    for (auto [i, value] : llvm::enumerate(carried))
+      values[body.getArgument(2 + i)] = value;
+    for (Operation &inner : body.without_terminator())
+      emitOp(&inner);
+    ValueRange yielded = cast<YieldOp>(body.getTerminator()).getValues();
+    if (op.writesBack()) {
+      family.writeSlice(*this, acc, slice, values[yielded.front()]);
+      yielded = yielded.drop_front();
+    }
+    for (auto [value, next] : llvm::zip_equal(carried, yielded))
+      value = values[next];
+  }
+  ValueRange results = op.getResults();
+  if (op.writesBack()) {
+    values[results.front()] = acc;
+    results = results.drop_front();
+  }
+  for (auto [result, value] : llvm::zip_equal(results, carried))
+    values[result] = value;
+}
+
+/// e^x and the like by the special-function unit: the errors that PTX documents
+/// (2 ulp, tanh aside) are far below those of the storage types.
+static Value emitMath(DeviceBuilder &b, Operation *op, ValueRange operands) {
+  auto intrinsic = [&](StringRef name, Value operand) -> Value {
+    return LLVM::CallIntrinsicOp::create(b, b.getF32Type(),
+                                         b.getStringAttr(name), operand)
+        .getResult(0);
+  };
+  auto exp2 = [&](Value x) { return intrinsic("llvm.nvvm.ex2.approx.f", x); };
+  auto mul = [&](Value x, double y) -> Value {
+    return arith::MulFOp::create(b, x, b.f32(y));
+  };
+  constexpr double log2e = 1.4426950408889634;
+  if (isa<math::RsqrtOp>(op))
+    return intrinsic("llvm.nvvm.rsqrt.approx.f", operands[0]);
+  if (isa<math::ExpOp>(op))
+    return exp2(mul(operands[0], log2e));
+  if (isa<math::TanhOp>(op)) {
+    // 1 - 2 / (e^2x + 1): right at both ends, where e^2x is 0 or infinite.
+    Value e = exp2(mul(operands[0], 2 * log2e));
+    Value q = arith::DivFOp::create(b, b.f32(2), b.addF(e, b.f32(1)));
+    return arith::SubFOp::create(b, b.f32(1), q);
+  }
+  return Value();
+}
+
+Values KernelEmitter::cloneScalars(Block &body, ValueRange arguments) {
+  IRMapping mapping;
+  mapping.map(body.getArguments(), arguments);
+  for (Operation &op : body.without_terminator()) {
+    // Values from outside are scalars, too.
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands()) {
+      if (!mapping.contains(operand))
+        mapping.map(operand, values[operand].front());
+      operands.push_back(mapping.lookup(operand));
+    }
+    if (Value result = emitMath(b, &op, operands))
+      mapping.map(op.getResult(0), result);
+    else
+      b.clone(op, mapping);
+  }
+  Values results;
+  for (Value value : cast<YieldOp>(body.getTerminator()).getValues())
+    results.push_back(mapping.contains(value) ? mapping.lookup(value)
+                                              : values[value].front());
+  return results;
+}
+
+void KernelEmitter::emitMap(MapOp op) {
+  bool isFrag = isa<FragType>(op.getResult().getType());
+  int64_t numRows = layout.rows.size();
+  int64_t numColumns = isFrag ? layout.columns.size() : 1;
+  Values result;
+  for (int64_t row = 0; row < numRows; ++row)
+    for (int64_t column = 0; column < numColumns; ++column) {
+      Values arguments;
+      for (Value input : op.getInputs()) {
+        int64_t i = isa<FragType>(input.getType()) ? row * numColumns + column
+                    : isa<RowvecType>(input.getType()) ? row
+                                                       : column;
+        arguments.push_back(values[input][i]);
+      }
+      result.append(cloneScalars(op.getBody().front(), arguments));
+    }
+  values[op.getResult()] = result;
+}
+
+void KernelEmitter::emitAccumulate(AccumulateOp op) {
+  Values sums = values[op.getInit()];
+  const Values &frag = values[op.getFrag()];
+  int64_t numColumns = layout.columns.size();
+  int64_t limit = op.getLimit();
+  bool masked = limit < config().getTileN();
+  SmallVector<Value> inside(numColumns);
+  for (int64_t c = 0; masked && c < numColumns; ++c)
+    inside[c] = b.less(b.add(index(op.getColumn()), layout.columns[c]),
+                       limit);
+  for (auto [r, sum] : llvm::enumerate(sums)) {
+    // Pairwise: the error grows with the logarithm of the columns.
+    Values terms;
+    for (int64_t c = 0; c < numColumns; ++c) {
+      Value x = frag[r * numColumns + c];
+      if (masked)
+        x = b.select(inside[c], x, b.f32(0));
+      terms.push_back(x);
+    }
+    if (op.getKind() == Reduction::SumSq) {
+      Values squares;
+      for (size_t i = 0; i + 1 < terms.size(); i += 2)
+        squares.push_back(
+            b.fma(terms[i], terms[i],
+                  arith::MulFOp::create(b, terms[i + 1], terms[i + 1])));
+      if (terms.size() % 2)
+        squares.push_back(
+            arith::MulFOp::create(b, terms.back(), terms.back()));
+      terms = squares;
+    }
+    while (terms.size() > 1) {
+      Values next;
+      for (size_t i = 0; i + 1 < terms.size(); i += 2)
+        next.push_back(b.addF(terms[i], terms[i + 1]));
+      if (terms.size() % 2)
+        next.push_back(terms.back());
+      terms = next;
+    }
+    sum = b.addF(sum, terms.front());
+  }
+  values[op.getResult()] = sums;
+}
+
+void KernelEmitter::emitRowCombine(RowCombineOp op) {
+  Values sums = values[op.getPartial()];
+  for (int64_t lanes = 1; lanes < layout.lanesPerRow; lanes *= 2)
+    for (Value &sum : sums)
+      sum = b.addF(sum, b.shuffleXor(sum, lanes));
+  if (layout.warpsPerRow == 1 || op.getWithinWarp()) {
+    values[op.getResult()] = sums;
+    return;
+  }
+  // scratch[warp in row][row of the tile]
+  int64_t tileM = config().getTileM(), threads = family.numEpilogueThreads(config());
+  int64_t scratch = allocateShared(tileM * layout.warpsPerRow * 4, 16);
+  Value rowOffset = b.shl(layout.row, 2);
+  Value mine = b.add(b.mul(layout.warpInRow, tileM * 4), rowOffset);
+  for (auto [r, sum] : llvm::enumerate(sums))
+    b.store(sum, shared(scratch + layout.rows[r] * 4, mine), 4);
+  b.barrier(family.epilogueBarrier(), threads);
+  for (auto [r, sum] : llvm::enumerate(sums)) {
+    sum = Value();
+    for (int64_t warp = 0; warp < layout.warpsPerRow; ++warp) {
+      Value part =
+          b.load(b.getF32Type(),
+                 shared(scratch + warp * tileM * 4 + layout.rows[r] * 4,
+                        rowOffset),
+                 4);
+      sum = sum ? b.addF(sum, part) : part;
+    }
+  }
+  values[op.getResult()] = sums;
+}
+
+//===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+Value KernelEmitter::convertFloat(Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  if (type.isF32())
+    return LLVM::FPExtOp::create(b, type, value);
+  return LLVM::FPTruncOp::create(b, type, value);
+}
+
+Value KernelEmitter::rowInside(MemRefType type, Value row) {
+  if (type.isDynamicDim(0))
+    return b.less(row, index(kernel.getArguments().back()));
+  if (type.getDimSize(0) % config().getTileM() == 0)
+    return Value();
+  return b.less(row, type.getDimSize(0));
+}
+
+Value KernelEmitter::columnsInside(int64_t size, Value column) {
+  if (size % config().getTileN() == 0)
+    return Value();
+  return b.less(column, size);
+}
+
+SmallVector<KernelEmitter::Run> KernelEmitter::runs(Type elementType) {
+  int64_t most = std::min<int64_t>(
+      8, 16 / (elementType.getIntOrFloatBitWidth() / 8));
+  int64_t count = std::min(most, layout.run);
+  SmallVector<Run> result;
+  for (int64_t c = 0, e = layout.columns.size(); c < e; c += count)
+    result.push_back({c, count});
+  return result;
+}
+
+/// Type of `count` elements in one access.
+static Type accessType(Type elementType, int64_t count) {
+  return count == 1 ? elementType : Type(VectorType::get(count, elementType));
+}
+
+static Value vectorElement(DeviceBuilder &b, Value access, int64_t i) {
+  if (!isa<VectorType>(access.getType()))
+    return access;
+  return LLVM::ExtractElementOp::create(b, access, b.i32(i));
+}
+
+void KernelEmitter::emitLoadColvec(LoadColvecOp op) {
+  auto type = cast<MemRefType>(op.getSource().getType());
+  Type element = type.getElementType();
+  Value base = pointer(op.getSource());
+  Values result;
+  for (Run run : runs(element)) {
+    Value column = b.add(index(op.getColumn()), layout.columns[run.first]);
+    Type access = accessType(element, run.count);
+    Values loaded =
+        b.ifElseZero(columnsInside(type.getDimSize(0), column), access, [&] {
+          Value at = arith::ExtSIOp::create(b, b.getI64Type(), column);
+          return Values{
+              b.load(access, b.elementPtr(base, element, at),
+                     run.count * element.getIntOrFloatBitWidth() / 8,
+                     /*invariant=*/true)};
+        });
+    for (int64_t i = 0; i < run.count; ++i)
+      result.push_back(convertFloat(vectorElement(b, loaded.front(), i),
+                                    b.getF32Type()));
+  }
+  values[op.getResult()] = result;
+}
+
+/// Element index of (row, column), as i64: M * N may pass 2^31.
+static Value rowStart(DeviceBuilder &b, Value row, int64_t columns) {
+  Value row64 = arith::ExtSIOp::create(b, b.getI64Type(), row);
+  return arith::MulIOp::create(b, row64, b.i64(columns));
+}
+static Value elementIndex(DeviceBuilder &b, Value start, Value column) {
+  Value column64 = arith::ExtSIOp::create(b, b.getI64Type(), column);
+  return arith::AddIOp::create(b, start, column64);
+}
+
+void KernelEmitter::emitLoadFrag(LoadFragOp op) {
+  auto type = cast<MemRefType>(op.getSource().getType());
+  Type element = type.getElementType();
+  Value base = pointer(op.getSource());
+  SmallVector<Run> all = runs(element);
+  Values result;
+  for (int64_t offset : layout.rows) {
+    Value row = b.add(b.add(index(op.getRow()), layout.row), offset);
+    Type access = accessType(element, all.front().count);
+    SmallVector<Type> types(all.size(), access);
+    Values loaded = b.ifElseZero(rowInside(type, row), types, [&] {
+      Value start = rowStart(b, row, type.getDimSize(1));
+      Values accesses;
+      for (Run run : all) {
+        Value column = b.add(index(op.getColumn()), layout.columns[run.first]);
+        accesses.append(b.ifElseZero(
+            columnsInside(type.getDimSize(1), column), access, [&] {
+              return Values{b.load(
+                  access,
+                  b.elementPtr(base, element, elementIndex(b, start, column)),
+                  run.count * element.getIntOrFloatBitWidth() / 8)};
+            }));
+      }
+      return accesses;
+    });
+    for (auto [run, value] : llvm::zip_equal(all, loaded))
+      for (int64_t i = 0; i < run.count; ++i)
+        result.push_back(
+            convertFloat(vectorElement(b, value, i), b.getF32Type()));
+  }
+  values[op.getResult()] = result;
+}
+
+void KernelEmitter::emitStoreFrag(StoreFragOp op) {
+  auto type = cast<MemRefType>(op.getTarget().getType());
+  Type element = type.getElementType();
+  Value base = pointer(op.getTarget());
+  Values frag = values[op.getValue()];
+  int64_t numColumns = layout.columns.size();
+  for (int64_t r = 0, e = layout.rows.size(); r < e; ++r) {
+    Value row = b.add(b.add(index(op.getRow()), layout.row), layout.rows[r]);
+    b.ifThen(rowInside(type, row), [&] {
+      Value start = rowStart(b, row, type.getDimSize(1));
+      for (Run run : runs(element)) {
+        Value column = b.add(index(op.getColumn()), layout.columns[run.first]);
+        b.ifThen(columnsInside(type.getDimSize(1), column), [&] {
+          Type access = accessType(element, run.count);
+          Value value = LLVM::PoisonOp::create(b, access);
+          for (int64_t i = 0; i < run.count; ++i) {
+            Value rounded = convertFloat(
+                frag[r * numColumns + run.first + i], element);
+            value = run.count == 1
+                        ? rounded
+                        : Value(LLVM::InsertElementOp::create(b, value, rounded,
+                                                              b.i32(i)));
+          }
+          b.store(value,
+                  b.elementPtr(base, element, elementIndex(b, start, column)),
+                  run.count * element.getIntOrFloatBitWidth() / 8);
+        });
+      }
+    });
+  }
+}
+
+void KernelEmitter::emitStoreRowvec(StoreRowvecOp op) {
+  auto type = cast<MemRefType>(op.getTarget().getType());
+  Type element = type.getElementType();
+  // One thread of each row writes.
+  Value first = b.equal(layout.column, 0);
+  for (auto [r, offset] : llvm::enumerate(layout.rows)) {
+    Value row = b.add(b.add(index(op.getRow()), layout.row), offset);
+    Value value = values[op.getValue()][r];
+    b.ifThen(b.both(first, rowInside(type, row)), [&] {
+      Value at = arith::ExtSIOp::create(b, b.getI64Type(), row);
+      b.store(convertFloat(value, element),
+              b.elementPtr(pointer(op.getTarget()), element, at),
+              element.getIntOrFloatBitWidth() / 8);
+    });
+  }
+}

@@ -1,0 +1,326 @@
+//===- KernelEmitter.cpp - One kernel.func as thread-level code -----------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitter.h"
+#include "SharedTile.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace flashnorm::kernel;
+using Values = DeviceBuilder::Values;
+
+static constexpr StringLiteral dynamicSharedName = "flashnorm_shared_memory";
+
+KernelEmitter::KernelEmitter(FuncOp func, PipelineOp pipeline,
+                             MmaFamily &family)
+    : b(func.getLoc(), func.getContext()), kernel(func), ring(pipeline),
+      family(family) {
+  sharedBytes = pipeline.getStages() * stageBytes();
+}
+
+Type KernelEmitter::elementType() {
+  return cast<SmemType>(ring.getProduce().getArgument(1).getType())
+      .getElementType();
+}
+
+int64_t KernelEmitter::numKTiles() {
+  return llvm::divideCeil(ring.getBound(), ring.getStep());
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+int64_t KernelEmitter::slotBytes(int64_t slot) {
+  auto type = cast<SmemType>(ring.getProduce().getArgument(1 + slot).getType());
+  int64_t bytes = type.getShape()[0] * type.getShape()[1] * 2;
+  // Swizzle atoms of TMA and MMA descriptors are 1024 bytes.
+  return llvm::alignTo(bytes, 1024);
+}
+
+int64_t KernelEmitter::slotOffset(int64_t slot) {
+  int64_t offset = 0;
+  for (int64_t i = 0; i < slot; ++i)
+    offset += slotBytes(i);
+  return offset;
+}
+
+int64_t KernelEmitter::stageBytes() {
+  return slotOffset(ring.getProduce().getNumArguments() - 1);
+}
+
+int64_t KernelEmitter::allocateShared(int64_t bytes, int64_t alignment) {
+  int64_t offset = llvm::alignTo(sharedBytes, alignment);
+  sharedBytes = offset + bytes;
+  return offset;
+}
+
+Value KernelEmitter::shared(int64_t offset, Value dynamic) {
+  Value base = dynamic ? b.gep(dynamicShared, dynamic) : dynamicShared;
+  return b.gep(base, offset);
+}
+
+Value KernelEmitter::sharedAddress(int64_t offset, Value dynamic) {
+  Value base =
+      LLVM::PtrToIntOp::create(b, b.getI32Type(), dynamicShared).getResult();
+  Value address = dynamic ? b.add(base, dynamic) : base;
+  return b.add(address, offset);
+}
+
+//===----------------------------------------------------------------------===//
+// The function and how it is launched
+//===----------------------------------------------------------------------===//
+
+/// The array that a load reads, for each load of the pipeline.
+static LoadOp findLoad(PipelineOp ring, Value memref) {
+  for (Operation &op : ring.getProduce().front())
+    if (auto load = dyn_cast<LoadOp>(op))
+      if (load.getSource() == memref)
+        return load;
+  return {};
+}
+
+/// The array is used by anything but the loads of the pipeline.
+static bool usedDirectly(Value memref) {
+  return llvm::any_of(memref.getUsers(),
+                      [](Operation *user) { return !isa<LoadOp>(user); });
+}
+
+static StringRef typeName(Type type) {
+  return type.isBF16() ? "bf16" : type.isF16() ? "f16" : "f32";
+}
+
+void KernelEmitter::createFunction() {
+  auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
+  b.setInsertionPoint(kernel);
+  if (!module.lookupSymbol(dynamicSharedName)) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    auto global = LLVM::GlobalOp::create(
+        b, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
+        LLVM::Linkage::External, dynamicSharedName, Attribute(),
+        /*alignment=*/1024, /*addrSpace=*/3);
+    global.setDsoLocal(false);
+  }
+
+  // Operands become a tensor map, a pointer, or both, in order; then the rows.
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  SmallVector<std::function<void(Value)>> bind;
+  Type genericPtr = LLVM::LLVMPointerType::get(b.getContext());
+  auto mapAttributes = b.getDictionaryAttr(
+      {b.getNamedAttr("llvm.byval",
+                      TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(),
+                                                             128))),
+       b.getNamedAttr("llvm.align", b.getI64IntegerAttr(64)),
+       b.getNamedAttr("nvvm.grid_constant", b.getUnitAttr())});
+  for (Value argument : kernel.getArguments()) {
+    if (!isa<MemRefType>(argument.getType()))
+      continue;
+    bool isLoaded = static_cast<bool>(findLoad(ring, argument));
+    if (family.usesTensorMaps() && isLoaded) {
+      types.push_back(genericPtr);
+      attributes.push_back(mapAttributes);
+      bind.push_back([=](Value value) { tensorMaps[argument] = value; });
+    }
+    if (!family.usesTensorMaps() || !isLoaded || usedDirectly(argument)) {
+      types.push_back(b.globalPtr());
+      attributes.push_back(b.getDictionaryAttr({}));
+      bind.push_back([=](Value value) { pointers[argument] = value; });
+    }
+  }
+  types.push_back(b.getI32Type());
+  attributes.push_back(b.getDictionaryAttr({}));
+  for (Value argument : kernel.getArguments())
+    if (argument.getType().isIndex())
+      bind.push_back([=](Value value) { values[argument] = {value}; });
+
+  function = LLVM::LLVMFuncOp::create(
+      b, kernel.getName(),
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
+                                  types));
+  function.setAllArgAttrs(attributes);
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                    b.getUnitAttr());
+  int32_t threads = family.numThreads(config());
+  function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                    b.getDenseI32ArrayAttr({threads, 1, 1}));
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    b.getI32IntegerAttr(1));
+  Block *entry = function.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  for (auto [argument, binder] : llvm::zip_equal(entry->getArguments(), bind))
+    binder(argument);
+  dynamicShared =
+      LLVM::AddressOfOp::create(b, b.sharedPtr(), dynamicSharedName);
+}
+
+DictionaryAttr KernelEmitter::launchAbi() {
+  SmallVector<Attribute> operands, arguments;
+  int64_t columnTiles = 1;
+  kernel.walk([&](TileOriginOp op) {
+    columnTiles = llvm::divideCeil(op.getColumns(), config().getTileN());
+  });
+  auto named = [&](StringRef key, Attribute value) {
+    return b.getNamedAttr(key, value);
+  };
+  auto integer = [&](int64_t value) { return b.getI64IntegerAttr(value); };
+  for (Value argument : kernel.getArguments()) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (!type)
+      continue;
+    bool isOutput = llvm::any_of(argument.getUsers(), [](Operation *user) {
+      return isa<StoreFragOp, StoreRowvecOp>(user);
+    });
+    // A null size is the number of rows.
+    SmallVector<Attribute> shape;
+    for (int64_t size : type.getShape())
+      shape.push_back(ShapedType::isDynamic(size) ? Attribute(b.getUnitAttr())
+                                                  : integer(size));
+    Attribute operand = integer(operands.size());
+    operands.push_back(b.getDictionaryAttr(
+        {named("role", b.getStringAttr(isOutput ? "output" : "input")),
+         named("shape", b.getArrayAttr(shape)),
+         named("type", b.getStringAttr(typeName(type.getElementType())))}));
+    if (tensorMaps.contains(argument)) {
+      auto slot = cast<SmemType>(
+          findLoad(ring, argument).getTarget().getType());
+      TmaBoxes boxes(slot);
+      arguments.push_back(b.getDictionaryAttr(
+          {named("box", b.getArrayAttr({integer(boxes.columns), integer(boxes.rows)})),
+           named("kind", b.getStringAttr("tensor_map")),
+           named("operand", operand), named("swizzle", integer(128))}));
+    }
+    if (pointers.contains(argument))
+      arguments.push_back(b.getDictionaryAttr(
+          {named("kind", b.getStringAttr("pointer")),
+           named("operand", operand)}));
+  }
+  arguments.push_back(
+      b.getDictionaryAttr({named("kind", b.getStringAttr("rows"))}));
+  return b.getDictionaryAttr(
+      {named("arguments", b.getArrayAttr(arguments)),
+       named("block", integer(family.numThreads(config()))),
+       named("cluster", integer(1)), named("column_tiles", integer(columnTiles)),
+       named("family",
+             b.getStringAttr(stringifyFamilyKind(config().getFamily()))),
+       named("name", b.getStringAttr(kernel.getName())),
+       named("operands", b.getArrayAttr(operands)),
+       named("shared_memory", integer(sharedBytes)),
+       named("tile_rows", integer(config().getTileM()))});
+}
+
+//===----------------------------------------------------------------------===//
+// The body
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelEmitter::checkOps() {
+  // Ops of other dialects: integer arithmetic on indices, and scalar floats.
+  WalkResult result = kernel.walk([&](Operation *op) {
+    if (isa<KernelDialect>(op->getDialect()))
+      return WalkResult::advance();
+    bool inMap = op->getParentOfType<MapOp>() != nullptr;
+    StringRef dialect = op->getDialect() ? op->getDialect()->getNamespace() : "";
+    bool isScalar = (dialect == "arith" || dialect == "math") &&
+                    op->getNumRegions() == 0 && op->getNumResults() == 1;
+    if (inMap && isScalar &&
+        llvm::all_of(op->getResultTypes(), [](Type type) {
+          return type.isF32() || type.isInteger(1);
+        }))
+      return WalkResult::advance();
+    if (isa<arith::ConstantOp>(op) &&
+        op->getResultTypes().front().isIntOrIndexOrFloat())
+      return WalkResult::advance();
+    if (isa<arith::AddIOp, arith::MulIOp>(op) &&
+        op->getResultTypes().front().isIndex())
+      return WalkResult::advance();
+    op->emitOpError() << "cannot stand in a kernel"
+                      << (inMap ? ": only arith and math ops on f32 can" : "");
+    return WalkResult::interrupt();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  for (Operation &op : *ring->getBlock())
+    if (op.isBeforeInBlock(ring) &&
+        !isa<arith::ConstantOp, arith::AddIOp, arith::MulIOp, TileOriginOp,
+             ZeroAccOp, FillOp, MapOp>(op))
+      return op.emitOpError() << "cannot stand before the pipeline";
+  WalkResult slices = kernel.walk([&](ForSlicesOp op) {
+    auto frag = cast<FragType>(op.getBody().getArgument(0).getType());
+    if (frag.getColumns() == layout.sliceColumns)
+      return WalkResult::advance();
+    op.emitOpError() << "slices must have " << layout.sliceColumns
+                     << " columns, got " << frag.getColumns();
+    return WalkResult::interrupt();
+  });
+  return failure(slices.wasInterrupted());
+}
+
+void KernelEmitter::emitOp(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](arith::ConstantOp constant) {
+        if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
+          values[constant] = {b.i32(integer.getInt())};
+        else
+          values[constant] = {b.clone(*op)->getResult(0)};
+      })
+      .Case([&](arith::AddIOp add) {
+        values[add] = {b.add(index(add.getLhs()), index(add.getRhs()))};
+      })
+      .Case([&](arith::MulIOp mul) {
+        values[mul] = {b.createOrFold<arith::MulIOp>(index(mul.getLhs()),
+                                                     index(mul.getRhs()))};
+      })
+      .Case([&](TileOriginOp origin) {
+        int64_t tiles =
+            llvm::divideCeil(origin.getColumns(), config().getTileN());
+        Value block = b.blockId();
+        values[origin.getRow()] = {
+            b.mul(b.div(block, tiles), config().getTileM())};
+        values[origin.getColumn()] = {
+            b.mul(b.rem(block, tiles), config().getTileN())};
+      })
+      // The family starts from zero by itself.
+      .Case([&](ZeroAccOp zero) { values[zero] = {}; })
+      .Case([&](FillOp fill) {
+        values[fill] = Values(layout.rows.size(),
+                              b.f32(fill.getValue().convertToFloat()));
+      })
+      .Case([&](ForSlicesOp slices) { emitForSlices(slices); })
+      .Case([&](MapOp map) { emitMap(map); })
+      .Case([&](AccumulateOp accumulate) { emitAccumulate(accumulate); })
+      .Case([&](RowCombineOp combine) { emitRowCombine(combine); })
+      .Case([&](LoadColvecOp load) { emitLoadColvec(load); })
+      .Case([&](LoadFragOp load) { emitLoadFrag(load); })
+      .Case([&](StoreFragOp store) { emitStoreFrag(store); })
+      .Case([&](StoreRowvecOp store) { emitStoreRowvec(store); });
+}
+
+void KernelEmitter::emitBefore() {
+  for (Operation &op : *ring->getBlock()) {
+    if (&op == ring)
+      return;
+    emitOp(&op);
+  }
+}
+
+void KernelEmitter::emitAfter() {
+  for (Operation *op = ring->getNextNode(); op; op = op->getNextNode())
+    emitOp(op);
+}
+
+LogicalResult KernelEmitter::emit() {
+  if (failed(checkOps()) || failed(family.check(kernel, ring)))
+    return failure();
+  createFunction();
+  family.emit(*this);
+  LLVM::ReturnOp::create(b, ValueRange());
+  function->setAttr("flashnorm.launch_abi", launchAbi());
+  return success();
+}

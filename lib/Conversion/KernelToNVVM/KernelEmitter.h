@@ -1,0 +1,107 @@
+//===- KernelEmitter.h - One kernel.func as thread-level code ---*- C++ -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Walks a kernel.func and emits an llvm.func. What does not depend on the MMA
+// family is here and in Epilogue.cpp.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LIB_CONVERSION_KERNELTONVVM_KERNELEMITTER_H
+#define LIB_CONVERSION_KERNELTONVVM_KERNELEMITTER_H
+
+#include "MmaFamily.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace flashnorm::kernel {
+
+class KernelEmitter {
+public:
+  using Value = mlir::Value;
+  using ValueRange = mlir::ValueRange;
+  using Values = DeviceBuilder::Values;
+
+  KernelEmitter(FuncOp func, PipelineOp pipeline, MmaFamily &family);
+
+  /// Emits the llvm.func beside the kernel.func, which stays. Its attribute
+  /// `flashnorm.launch_abi` says how to launch it (docs/LaunchABI.md).
+  llvm::LogicalResult emit();
+
+  //===--------------------------------------------------------------------===//
+  // For the families
+  //===--------------------------------------------------------------------===//
+  DeviceBuilder &builder() { return b; }
+  FuncOp func() { return kernel; }
+  PipelineOp pipeline() { return ring; }
+  ConfigAttr config() { return kernel.getConfig(); }
+  mlir::Type elementType();
+  int64_t numKTiles();
+
+  void emitBefore();
+  void emitAfter();
+
+  /// Families set this before emitBefore().
+  RowLayout layout;
+
+  /// What a value of the kernel dialect has become: one i32 for an index, the
+  /// registers for a distributed value.
+  Values &operator[](Value value) { return values[value]; }
+  Value index(Value value) { return values[value].front(); }
+  Value pointer(Value memref) { return pointers.lookup(memref); }
+  Value tensorMap(Value memref) { return tensorMaps.lookup(memref); }
+
+  /// Bytes of a slot, and its offset in a stage.
+  int64_t slotBytes(int64_t slot);
+  int64_t slotOffset(int64_t slot);
+  int64_t stageBytes();
+  /// Reserves shared memory at a fixed offset. The stages come first.
+  int64_t allocateShared(int64_t bytes, int64_t alignment);
+  /// Address of a fixed offset, or of offset + `dynamic` (i32, bytes).
+  Value shared(int64_t offset, Value dynamic = Value());
+  /// The same as a number, for descriptors.
+  Value sharedAddress(int64_t offset, Value dynamic = Value());
+
+private:
+  void createFunction();
+  mlir::DictionaryAttr launchAbi();
+  void emitOp(mlir::Operation *op);
+  llvm::LogicalResult checkOps();
+
+  // Epilogue.cpp
+  void emitForSlices(ForSlicesOp op);
+  void emitMap(MapOp op);
+  void emitAccumulate(AccumulateOp op);
+  void emitRowCombine(RowCombineOp op);
+  void emitLoadColvec(LoadColvecOp op);
+  void emitLoadFrag(LoadFragOp op);
+  void emitStoreFrag(StoreFragOp op);
+  void emitStoreRowvec(StoreRowvecOp op);
+  Values cloneScalars(mlir::Block &body, ValueRange arguments);
+  Value convertFloat(Value value, mlir::Type type);
+  /// Row r of the tile at `row` lies inside of the array (null: all do).
+  Value rowInside(mlir::MemRefType type, Value row);
+  /// `count` columns from `column` lie inside (null: all do). Sizes are
+  /// multiples of 8, so that a run is inside or outside as a whole.
+  Value columnsInside(int64_t size, Value column);
+  struct Run {
+    int64_t first, count; ///< in RowLayout::columns
+  };
+  /// Runs of consecutive columns that one access of at most 16 bytes covers.
+  llvm::SmallVector<Run> runs(mlir::Type elementType);
+
+  DeviceBuilder b;
+  FuncOp kernel;
+  PipelineOp ring;
+  MmaFamily &family;
+  mlir::LLVM::LLVMFuncOp function;
+  Value dynamicShared;
+  llvm::DenseMap<Value, Values> values;
+  llvm::DenseMap<Value, Value> pointers, tensorMaps;
+  int64_t sharedBytes = 0;
+};
+
+} // namespace flashnorm::kernel
+
+#endif // LIB_CONVERSION_KERNELTONVVM_KERNELEMITTER_H

@@ -1,0 +1,76 @@
+//===- MmaFamily.h - What differs between MMA families ----------*- C++ -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One class per MMA instruction family. A family decides which warps load,
+// multiply and run the epilogue, where the accumulator lives, and how a row of
+// it is spread over threads; the epilogue is written once, over RowLayout.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LIB_CONVERSION_KERNELTONVVM_MMAFAMILY_H
+#define LIB_CONVERSION_KERNELTONVVM_MMAFAMILY_H
+
+#include "DeviceBuilder.h"
+#include "flashnorm/Dialect/Kernel/IR/Kernel.h"
+#include <memory>
+
+namespace flashnorm::kernel {
+
+class KernelEmitter;
+
+/// Which rows and columns of the tile a thread of the epilogue holds: row
+/// `row + rows[r]` and, in slice s, column `column + s * sliceColumns +
+/// columns[c]`.
+struct RowLayout {
+  mlir::Value row, column;              ///< i32, this thread's first
+  llvm::SmallVector<int64_t> rows;      ///< ascending
+  llvm::SmallVector<int64_t> columns;   ///< ascending
+  int64_t sliceColumns = 32;
+  int64_t numSlices = 0;
+  /// Columns come in aligned runs of this many consecutive ones.
+  int64_t run = 1;
+  /// Lanes that share a row: neighbours, a power of two.
+  int64_t lanesPerRow = 1;
+  /// Warps that share a row, and this thread's rank among them.
+  int64_t warpsPerRow = 1;
+  mlir::Value warpInRow;
+};
+
+class MmaFamily {
+public:
+  using Values = DeviceBuilder::Values;
+
+  virtual ~MmaFamily() = default;
+
+  /// Emits an error with values unless the kernel fits the family.
+  virtual llvm::LogicalResult check(FuncOp func, PipelineOp pipeline) = 0;
+  /// Threads of a CTA.
+  virtual int64_t numThreads(ConfigAttr config) = 0;
+  /// Loads go through TMA tensor maps; else through pointers.
+  virtual bool usesTensorMaps() = 0;
+  /// Threads of the epilogue, and the barrier that joins them.
+  virtual int64_t numEpilogueThreads(ConfigAttr config) = 0;
+  virtual int64_t epilogueBarrier() = 0;
+
+  /// Emits the kernel: calls `emitter.emitBefore()` and, on the threads of the
+  /// epilogue, `emitter.emitAfter()`.
+  virtual void emit(KernelEmitter &emitter) = 0;
+
+  /// The registers of one slice, rows outermost. `acc` is what the family made
+  /// of the accumulator.
+  virtual Values readSlice(KernelEmitter &emitter, mlir::ValueRange acc,
+                           int64_t slice) = 0;
+  virtual void writeSlice(KernelEmitter &emitter, Values &acc, int64_t slice,
+                          mlir::ValueRange values) = 0;
+};
+
+std::unique_ptr<MmaFamily> createMmaSync();
+std::unique_ptr<MmaFamily> createWgmma();
+std::unique_ptr<MmaFamily> createTcgen05();
+
+} // namespace flashnorm::kernel
+
+#endif // LIB_CONVERSION_KERNELTONVVM_MMAFAMILY_H

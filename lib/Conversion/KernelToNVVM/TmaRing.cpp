@@ -1,0 +1,112 @@
+//===- TmaRing.cpp - Stages filled by TMA, guarded by mbarriers -----------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TmaRing.h"
+#include "SharedTile.h"
+
+using namespace mlir;
+using namespace flashnorm::kernel;
+using Values = DeviceBuilder::Values;
+
+TmaRing::TmaRing(KernelEmitter &emitter, int64_t consumers)
+    : emitter(emitter), stages(emitter.pipeline().getStages()),
+      consumers(consumers), full(emitter.allocateShared(8 * stages, 8)),
+      empty(emitter.allocateShared(8 * stages, 8)) {}
+
+void TmaRing::initialize() {
+  DeviceBuilder &b = emitter.builder();
+  for (int64_t stage = 0; stage < stages; ++stage) {
+    b.mbarrierInit(emitter.shared(full + 8 * stage), 1);
+    b.mbarrierInit(emitter.shared(empty + 8 * stage), consumers);
+  }
+}
+
+void TmaRing::waitFull(Value stage, Value parity) {
+  DeviceBuilder &b = emitter.builder();
+  b.mbarrierWait(emitter.shared(full, b.shl(stage, 3)), parity);
+}
+
+Value TmaRing::emptyBarrier(Value stage) {
+  return emitter.shared(empty, emitter.builder().shl(stage, 3));
+}
+
+void TmaRing::release(Value stage) {
+  emitter.builder().mbarrierArrive(emptyBarrier(stage));
+}
+
+std::pair<Value, Value> TmaRing::advance(Value stage, Value parity) {
+  DeviceBuilder &b = emitter.builder();
+  Value next = b.add(stage, 1);
+  Value wraps = b.equal(next, stages);
+  return {b.select(wraps, b.i32(0), next),
+          b.select(wraps, b.bitXor(parity, 1), parity)};
+}
+
+void TmaRing::produce() {
+  DeviceBuilder &b = emitter.builder();
+  PipelineOp ring = emitter.pipeline();
+  Block &body = ring.getProduce().front();
+  int64_t bytes = 0;
+  for (LoadOp load : body.getOps<LoadOp>()) {
+    bytes += TmaBoxes(cast<SmemType>(load.getTarget().getType())).totalBytes();
+    b.prefetchTensorMap(emitter.tensorMap(load.getSource()));
+  }
+  // Parity 1 of a fresh barrier counts as complete: all stages start empty.
+  b.loop(emitter.numKTiles(), {b.i32(0), b.i32(1)},
+         [&](Value kTile, ValueRange carried) {
+           Value stage = carried[0], parity = carried[1];
+           b.mbarrierWait(emptyBarrier(stage), parity);
+           Value arrived = emitter.shared(full, b.shl(stage, 3));
+           b.mbarrierExpectTx(arrived, bytes);
+           emitter[body.getArgument(0)] = {b.mul(kTile, ring.getStep())};
+           Value stageOffset = b.mul(stage, emitter.stageBytes());
+           for (LoadOp load : body.getOps<LoadOp>()) {
+             auto slot = cast<BlockArgument>(load.getTarget());
+             TmaBoxes boxes(cast<SmemType>(slot.getType()));
+             int64_t offset = emitter.slotOffset(slot.getArgNumber() - 1);
+             for (int64_t column = 0; column < boxes.columnBlocks; ++column)
+               for (int64_t row = 0; row < boxes.rowBlocks; ++row)
+                 b.tmaLoad(
+                     emitter.shared(offset +
+                                        column * boxes.columnBlockStride() +
+                                        row * boxes.bytes(),
+                                    stageOffset),
+                     emitter.tensorMap(load.getSource()),
+                     b.add(emitter.index(load.getColumn()),
+                           column * boxes.columns),
+                     b.add(emitter.index(load.getRow()), row * boxes.rows),
+                     arrived);
+           }
+           auto [nextStage, nextParity] = advance(stage, parity);
+           return Values{nextStage, nextParity};
+         });
+}
+
+LogicalResult TmaRing::check(FuncOp func, PipelineOp pipeline) {
+  for (Value slot : pipeline.getProduce().getArguments().drop_front())
+    if (!TmaBoxes::isLegal(cast<SmemType>(slot.getType())))
+      return func.emitOpError()
+             << "TMA needs slots of a multiple of 8 rows and 64 columns, got "
+             << slot.getType();
+  for (Operation &op : pipeline.getProduce().front()) {
+    auto load = dyn_cast<LoadOp>(op);
+    if (!load)
+      continue;
+    auto type = cast<MemRefType>(load.getSource().getType());
+    if (type.getDimSize(1) % 8)
+      return load.emitOpError()
+             << "TMA needs rows of a multiple of 16 bytes, got "
+             << type.getDimSize(1) * 2;
+  }
+  if (func.getConfig().getTileK() != 64)
+    return func.emitOpError() << "TMA stages are 64 deep, got "
+                              << func.getConfig().getTileK();
+  if (pipeline.getStages() < 2)
+    return func.emitOpError()
+           << "needs at least 2 stages, got " << pipeline.getStages();
+  return success();
+}

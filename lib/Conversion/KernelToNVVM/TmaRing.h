@@ -1,0 +1,47 @@
+//===- TmaRing.h - Stages filled by TMA, guarded by mbarriers ---*- C++ -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef LIB_CONVERSION_KERNELTONVVM_TMARING_H
+#define LIB_CONVERSION_KERNELTONVVM_TMARING_H
+
+#include "KernelEmitter.h"
+
+namespace flashnorm::kernel {
+
+/// The ring of a pipeline whose loads go through TMA. Each stage has two
+/// mbarriers: `full` completes when the bytes have arrived, `empty` when all
+/// consumers have arrived.
+class TmaRing {
+public:
+  using Value = mlir::Value;
+
+  /// `consumers`: arrivals that empty a stage.
+  TmaRing(KernelEmitter &emitter, int64_t consumers);
+
+  /// Initialises the barriers; one thread calls it, a CTA barrier follows.
+  void initialize();
+  /// The producer's loop, for one thread.
+  void produce();
+
+  /// Waits until the stage is full.
+  void waitFull(Value stage, Value parity);
+  void release(Value stage);
+  Value emptyBarrier(Value stage);
+  /// Advances (stage, parity).
+  std::pair<Value, Value> advance(Value stage, Value parity);
+
+  /// Emits an error unless TMA and MMA descriptors can express the slots.
+  static llvm::LogicalResult check(FuncOp func, PipelineOp pipeline);
+
+private:
+  KernelEmitter &emitter;
+  int64_t stages, consumers;
+  int64_t full, empty; ///< offsets in shared memory
+};
+
+} // namespace flashnorm::kernel
+
+#endif // LIB_CONVERSION_KERNELTONVVM_TMARING_H
