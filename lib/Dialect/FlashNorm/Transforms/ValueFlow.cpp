@@ -1,0 +1,341 @@
+//===- ValueFlow.cpp - What an element of a tensor is ---------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ValueFlow.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tosa/IR/TosaOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace flashnorm;
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+ElementRef flashnorm::elementOf(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return {tensor,
+          AffineMap::getMultiDimIdentityMap(type.getRank(), type.getContext())};
+}
+
+/// `results` of `map`, picked or made up.
+static AffineMap withResults(AffineMap map, ArrayRef<AffineExpr> results) {
+  return AffineMap::get(map.getNumDims(), map.getNumSymbols(), results,
+                        map.getContext());
+}
+
+/// In each reassociation group of `expanded`, the position of the only
+/// dimension that is not 1 (or of the first, when all are); failure when a
+/// group has several, so that the reshape is not degenerate.
+static LogicalResult getCarriers(RankedTensorType expanded,
+                                 ArrayRef<ReassociationIndices> reassociation,
+                                 SmallVectorImpl<int64_t> &carriers) {
+  for (const ReassociationIndices &group : reassociation) {
+    if (group.empty())
+      return failure();
+    int64_t carrier = -1;
+    for (int64_t dim : group) {
+      if (expanded.getDimSize(dim) == 1)
+        continue;
+      if (carrier >= 0)
+        return failure();
+      carrier = dim;
+    }
+    carriers.push_back(carrier >= 0 ? carrier : group.front());
+  }
+  return success();
+}
+
+bool flashnorm::isDegenerateReshape(Operation *op) {
+  SmallVector<int64_t> carriers;
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return succeeded(getCarriers(expand.getResultType(),
+                                 expand.getReassociationIndices(), carriers));
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    return succeeded(getCarriers(collapse.getSrcType(),
+                                 collapse.getReassociationIndices(), carriers));
+  return false;
+}
+
+static std::optional<ElementRef> throughReshape(const ElementRef &ref) {
+  AffineExpr zero = getAffineConstantExpr(0, ref.map.getContext());
+  SmallVector<int64_t> carriers;
+  SmallVector<AffineExpr> results;
+  if (auto expand = ref.tensor.getDefiningOp<tensor::ExpandShapeOp>()) {
+    if (failed(getCarriers(expand.getResultType(),
+                           expand.getReassociationIndices(), carriers)))
+      return std::nullopt;
+    for (int64_t carrier : carriers)
+      results.push_back(ref.map.getResult(carrier));
+    return ElementRef{expand.getSrc(), withResults(ref.map, results)};
+  }
+  if (auto collapse = ref.tensor.getDefiningOp<tensor::CollapseShapeOp>()) {
+    if (failed(getCarriers(collapse.getSrcType(),
+                           collapse.getReassociationIndices(), carriers)))
+      return std::nullopt;
+    results.assign(collapse.getSrcType().getRank(), zero);
+    for (auto [dim, carrier] : llvm::enumerate(carriers))
+      results[carrier] = ref.map.getResult(dim);
+    return ElementRef{collapse.getSrc(), withResults(ref.map, results)};
+  }
+  return std::nullopt;
+}
+
+static std::optional<ElementRef> throughLinalg(const ElementRef &ref) {
+  auto result = cast<OpResult>(ref.tensor);
+  auto op = cast<linalg::LinalgOp>(result.getOwner());
+  if (!isElementwise(op))
+    return std::nullopt;
+  Value yielded = stripExtF(getYielded(result));
+  auto arg = dyn_cast<BlockArgument>(yielded);
+  if (!arg || arg.getOwner() != op.getBlock())
+    return std::nullopt;
+  OpOperand *input = nullptr;
+  for (OpOperand *candidate : op.getDpsInputOperands())
+    if (op.getMatchingBlockArgument(candidate) == arg)
+      input = candidate;
+  if (!input)
+    return std::nullopt;
+  AffineMap loops = inversePermutation(op.getIndexingMapMatchingResult(result))
+                        .compose(ref.map);
+  AffineMap map = op.getMatchingIndexingMap(input);
+  // A scalar operand is an element of no tensor.
+  if (!isa<RankedTensorType>(input->get().getType()))
+    return std::nullopt;
+  return ElementRef{input->get(), map.compose(loops)};
+}
+
+static std::optional<ElementRef> throughTosa(const ElementRef &ref) {
+  Operation *op = ref.tensor.getDefiningOp();
+  if (auto transpose = dyn_cast<tosa::TransposeOp>(op)) {
+    SmallVector<AffineExpr> results(ref.map.getNumResults());
+    for (auto [dim, source] : llvm::enumerate(transpose.getPerms()))
+      results[source] = ref.map.getResult(dim);
+    return ElementRef{transpose.getInput1(), withResults(ref.map, results)};
+  }
+  if (auto castOp = dyn_cast<tosa::CastOp>(op)) {
+    auto from =
+        dyn_cast<FloatType>(getElementTypeOrSelf(castOp.getInput().getType()));
+    auto to = dyn_cast<FloatType>(ref.getElementType());
+    if (!from || !to || !(from.isBF16() || from.isF16() || from.isF32()) ||
+        from.getWidth() >= to.getWidth())
+      return std::nullopt;
+    return ElementRef{castOp.getInput(), ref.map};
+  }
+  if (auto reshape = dyn_cast<tosa::ReshapeOp>(op)) {
+    // Static shapes whose other dimensions agree in order.
+    auto from = dyn_cast<RankedTensorType>(reshape.getInput1().getType());
+    RankedTensorType to = ref.getType();
+    if (!from || !from.hasStaticShape() || !to.hasStaticShape())
+      return std::nullopt;
+    SmallVector<AffineExpr> carried, results;
+    SmallVector<int64_t> sizes;
+    for (auto [size, expr] :
+         llvm::zip_equal(to.getShape(), ref.map.getResults()))
+      if (size != 1) {
+        sizes.push_back(size);
+        carried.push_back(expr);
+      }
+    unsigned next = 0;
+    for (int64_t size : from.getShape()) {
+      if (size == 1) {
+        results.push_back(getAffineConstantExpr(0, ref.map.getContext()));
+        continue;
+      }
+      if (next == sizes.size() || sizes[next] != size)
+        return std::nullopt;
+      results.push_back(carried[next++]);
+    }
+    if (next != sizes.size())
+      return std::nullopt;
+    return ElementRef{reshape.getInput1(), withResults(ref.map, results)};
+  }
+  return std::nullopt;
+}
+
+std::optional<ElementRef> flashnorm::lookThrough(const ElementRef &ref) {
+  Operation *op = ref.tensor.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  std::optional<ElementRef> source;
+  if (auto castOp = dyn_cast<tensor::CastOp>(op)) {
+    source = ElementRef{castOp.getSource(), ref.map};
+  } else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
+    source = throughReshape(ref);
+  } else if (auto transpose = dyn_cast<linalg::TransposeOp>(op)) {
+    SmallVector<AffineExpr> results(ref.map.getNumResults());
+    for (auto [dim, from] : llvm::enumerate(transpose.getPermutation()))
+      results[from] = ref.map.getResult(dim);
+    source = ElementRef{transpose.getInput(), withResults(ref.map, results)};
+  } else if (auto broadcast = dyn_cast<linalg::BroadcastOp>(op)) {
+    SmallVector<AffineExpr> results;
+    for (auto [dim, expr] : llvm::enumerate(ref.map.getResults()))
+      if (!llvm::is_contained(broadcast.getDimensions(), int64_t(dim)))
+        results.push_back(expr);
+    source = ElementRef{broadcast.getInput(), withResults(ref.map, results)};
+  } else if (isa<linalg::LinalgOp>(op)) {
+    source = throughLinalg(ref);
+  } else {
+    source = throughTosa(ref);
+  }
+  // Memrefs and unranked tensors are sources of their own kind.
+  if (!source || !isa<RankedTensorType>(source->tensor.getType()))
+    return std::nullopt;
+  source->map = simplifyAffineMap(source->map);
+  return source;
+}
+
+SmallVector<ElementRef> flashnorm::dataPath(const ElementRef &ref) {
+  SmallVector<ElementRef> path{ref};
+  while (std::optional<ElementRef> source = lookThrough(path.back()))
+    path.push_back(*source);
+  return path;
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars of linalg ops
+//===----------------------------------------------------------------------===//
+
+Value flashnorm::stripExtF(Value scalar) {
+  while (auto ext = scalar.getDefiningOp<arith::ExtFOp>())
+    scalar = ext.getIn();
+  return scalar;
+}
+
+bool flashnorm::isElementwise(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics() ||
+      op.getNumParallelLoops() != op.getNumLoops() || op.hasIndexSemantics())
+    return false;
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (!op.getMatchingIndexingMap(&init).isPermutation())
+      return false;
+  return llvm::all_of(op.getBlock()->without_terminator(),
+                      [](Operation &inner) {
+                        return inner.getNumRegions() == 0 && isPure(&inner);
+                      });
+}
+
+Value flashnorm::getYielded(OpResult result) {
+  auto op = cast<linalg::LinalgOp>(result.getOwner());
+  return op.getBlock()->getTerminator()->getOperand(result.getResultNumber());
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+static std::optional<APFloat> convertTo(std::optional<APFloat> value,
+                                        Type type) {
+  auto floatType = dyn_cast<FloatType>(type);
+  if (!value || !floatType)
+    return std::nullopt;
+  bool losesInfo;
+  value->convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                 &losesInfo);
+  return value;
+}
+
+static std::optional<APFloat> fromAttribute(Attribute attr) {
+  if (auto scalar = dyn_cast_or_null<FloatAttr>(attr))
+    return scalar.getValue();
+  auto splat = dyn_cast_or_null<SplatElementsAttr>(attr);
+  if (splat && isa<FloatType>(splat.getElementType()))
+    return splat.getSplatValue<APFloat>();
+  return std::nullopt;
+}
+
+std::optional<APFloat> flashnorm::getConstantFloat(Value value) {
+  // A linalg op passes constants in through its operands too.
+  if (auto arg = dyn_cast<BlockArgument>(value)) {
+    auto op = dyn_cast_or_null<linalg::LinalgOp>(arg.getOwner()->getParentOp());
+    if (!op || op.getBlock() != arg.getOwner())
+      return std::nullopt;
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (op.getMatchingBlockArgument(input) == arg)
+        return getConstantFloat(input->get());
+    return std::nullopt;
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return fromAttribute(constant.getValue());
+  if (auto constant = dyn_cast<tosa::ConstOp>(op))
+    return fromAttribute(constant.getValues());
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    return convertTo(getConstantFloat(op->getOperand(0)), value.getType());
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return convertTo(getConstantFloat(fill.value()),
+                     getElementTypeOrSelf(value.getType()));
+  if (auto splat = dyn_cast<tensor::SplatOp>(op))
+    return getConstantFloat(splat.getInput());
+  if (auto elements = dyn_cast<tensor::FromElementsOp>(op))
+    return elements.getElements().size() == 1
+               ? getConstantFloat(elements.getElements().front())
+               : std::nullopt;
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return getConstantFloat(slice.getSource());
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tosa::ReshapeOp>(op))
+    return getConstantFloat(op->getOperand(0));
+  if (!isa<RankedTensorType>(value.getType()))
+    return std::nullopt;
+  if (std::optional<ElementRef> source = lookThrough(elementOf(value)))
+    return convertTo(getConstantFloat(source->tensor),
+                     getElementTypeOrSelf(value.getType()));
+  // A generic that yields a constant is a fill.
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    if (isElementwise(linalgOp)) {
+      Value yielded = getYielded(cast<OpResult>(value));
+      auto isInput = [&](OpOperand *input) {
+        return linalgOp.getMatchingBlockArgument(input) == yielded;
+      };
+      if (!isa<BlockArgument>(yielded) ||
+          llvm::any_of(linalgOp.getDpsInputOperands(), isInput))
+        return getConstantFloat(yielded);
+    }
+  return std::nullopt;
+}
+
+bool flashnorm::isZeroInitialised(Value tensor) {
+  std::optional<APFloat> value = getConstantFloat(tensor);
+  return value && value->isZero();
+}
+
+bool flashnorm::isUninitialised(Value tensor) {
+  while (Operation *op = tensor.getDefiningOp()) {
+    if (isa<tensor::EmptyOp>(op))
+      return true;
+    if (auto alloc = dyn_cast<bufferization::AllocTensorOp>(op))
+      return !alloc.getCopy();
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
+             tensor::ExtractSliceOp, linalg::TransposeOp, linalg::BroadcastOp>(
+            op))
+      return false;
+    tensor = op->getOperand(0);
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Clean-up
+//===----------------------------------------------------------------------===//
+
+void flashnorm::eraseIfDead(RewriterBase &rewriter, ArrayRef<Operation *> ops) {
+  SmallVector<Operation *> worklist(ops);
+  SmallPtrSet<Operation *, 16> erased;
+  while (!worklist.empty()) {
+    Operation *op = worklist.pop_back_val();
+    if (erased.contains(op) || !isOpTriviallyDead(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        worklist.push_back(producer);
+    erased.insert(op);
+    rewriter.eraseOp(op);
+  }
+}
