@@ -17,6 +17,53 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
 
 def RaiseMatmulsPass : Pass<"flashnorm-raise-matmuls", "::mlir::func::FuncOp"> {
   let summary = "turns contractions with a weight matrix into flashnorm.matmul";
+  let description = [{
+    Finds `y[lead, n] = init + sum_k x[lead, k] * W[n, k]` in linalg and tosa and
+    says it as one `flashnorm.matmul`, which the later passes give norms and an
+    epilogue. Dimensions are inferred from the indexing maps and the body, and
+    operands followed through transposes, broadcasts, unit dimensions and
+    widenings (extf) to where they come from, so that named ops, generics,
+    `transpose + matmul`, `batch_matmul` with a broadcast weight and torch's
+    addmm are one case. A weight stored [N,K] is read as such
+    (`transpose_weight`): a transpose is never materialised. An op that only
+    rounds the result is folded in.
+
+    ```mlir
+    %t = linalg.transpose ins(%w : tensor<32x64xbf16>)
+           outs(%e : tensor<64x32xbf16>) permutation = [1, 0]
+    %y = linalg.matmul ins(%x, %t : tensor<?x64xbf16>, tensor<64x32xbf16>)
+           outs(%zero : tensor<?x32xf32>) -> tensor<?x32xf32>
+    ```
+    becomes
+    ```mlir
+    %y = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>)
+           outs(%init : tensor<?x32xf32>) {transpose_weight} -> tensor<?x32xf32>
+    ```
+
+    Preconditions: x and W are both bf16 or both f16 (before widening); N and K
+    are static; the accumulator is f32, bf16 or f16; it starts as zero (a fill,
+    a constant), as a broadcast vector, which becomes the bias, or as a whole
+    tensor, which becomes the residual. Several contracted or several column
+    dimensions are collapsed when they are contiguous.
+
+    Left alone: operands that are truly f32; two activations (attention); an
+    uninitialised accumulator (`tensor.empty` is not zero); a result stored
+    transposed; vectors. Elementwise arith ops on tensors and tosa ops around
+    the contraction are not looked into: run `convert-elementwise-to-linalg`
+    and `tosa-to-linalg` before.
+
+    Numerics: accumulates in f32 and rounds once. Exact where the source
+    accumulates in f32, up to the order of summation; more accurate where the
+    source rounds each product or partial sum to bf16 or f16. A start value is
+    added after the products, not before.
+
+    Remarks (category `flashnorm-raise-matmuls`): `matmul-raised` with M, N, K;
+    `contraction-not-raised` with the condition that failed.
+  }];
+  let statistics = [
+    Statistic<"found", "found", "Number of float contractions found">,
+    Statistic<"raised", "raised", "Number of contractions raised">,
+    Statistic<"declined", "declined", "Number of contractions left alone">];
   let dependentDialects = ["::flashnorm::FlashNormDialect",
                            "::mlir::tensor::TensorDialect"];
 }
