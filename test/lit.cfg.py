@@ -1,6 +1,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -27,6 +28,10 @@ config.substitutions.append(
 )
 config.substitutions.append(("%cmake", config.cmake))
 config.substitutions.append(("%cxx", config.cxx))
+config.substitutions.append(("%python", sys.executable))
+config.substitutions.append(
+    ("%lint", os.path.join(config.flashnorm_src_root, "tools", "scripts", "lint"))
+)
 config.substitutions.append(("%ptxas", config.ptxas))
 
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
@@ -55,6 +60,20 @@ if has_cuda_device():
     config.available_features.add("cuda")
 if config.ptxas and os.access(config.ptxas, os.X_OK):
     config.available_features.add("ptxas")
+# Releases of clang-format differ; the sources follow Debian's.
+def has_clang_format():
+    try:
+        done = subprocess.run(
+            ["clang-format", "--version"], capture_output=True, timeout=30
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return b"version 14." in done.stdout
+
+
+if has_clang_format():
+    config.available_features.add("clang-format")
+
 # The plugin needs MLIR's dylib, and a host without sanitizers.
 if not config.sanitize and os.path.exists(
     os.path.join(config.flashnorm_lib_dir, "FlashNormPlugin.so")

@@ -1,6 +1,8 @@
-//===----------------------------------------------------------------------===//
+//===- Cost.h - How long a plan takes, roughly ------------------*- C++ -*-===//
+//
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 //===----------------------------------------------------------------------===//
 //
 // How long a plan takes, roughly: enough to rank plans and to weigh a fusion

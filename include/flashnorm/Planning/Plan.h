@@ -1,6 +1,8 @@
-//===----------------------------------------------------------------------===//
+//===- Plan.h - How one fused op will run -----------------------*- C++ -*-===//
+//
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 //===----------------------------------------------------------------------===//
 //
 // How one fused op will run: the planner's answer, kept on the op as

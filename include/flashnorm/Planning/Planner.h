@@ -1,6 +1,8 @@
-//===----------------------------------------------------------------------===//
+//===- Planner.h - Chooses and checks plans ---------------------*- C++ -*-===//
+//
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 //===----------------------------------------------------------------------===//
 //
 // Chooses a plan for a problem, or says why there is none; checks plans. The

@@ -1,6 +1,8 @@
-//===----------------------------------------------------------------------===//
+//===- Problem.h - What the planner is asked --------------------*- C++ -*-===//
+//
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 //===----------------------------------------------------------------------===//
 //
 // What the planner is asked: one matrix multiplication with the norms and the

@@ -1,6 +1,8 @@
-//===----------------------------------------------------------------------===//
+//===- Target.h - What the planner knows of a GPU ---------------*- C++ -*-===//
+//
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 //===----------------------------------------------------------------------===//
 //
 // What the planner knows of a GPU: one row per chip. Limits are those of the

@@ -1,0 +1,3 @@
+// A comment that the page does not show.
+
+func.func private @shown()

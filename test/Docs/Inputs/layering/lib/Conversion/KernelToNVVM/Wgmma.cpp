@@ -1,0 +1,3 @@
+#include "Family.h"
+#include "MmaSync.h"
+#include "Wgmma.h"

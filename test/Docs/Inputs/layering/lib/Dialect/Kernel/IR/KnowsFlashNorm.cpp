@@ -1,0 +1,2 @@
+#include "flashnorm/Dialect/Kernel/IR/Kernel.h"
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"

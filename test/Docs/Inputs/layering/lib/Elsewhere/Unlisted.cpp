@@ -1,0 +1,1 @@
+#include "flashnorm/Register.h"

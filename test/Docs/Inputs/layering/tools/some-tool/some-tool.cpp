@@ -1,0 +1,2 @@
+#include "flashnorm/Register.h"
+#include "flashnorm/Conversion/Passes.h"

@@ -1,0 +1,1 @@
+//===- NoLicence.cpp - Has no licence ---===//
