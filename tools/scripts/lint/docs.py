@@ -27,7 +27,7 @@ import sys
 from common import files, finish
 
 LANGUAGES = {"mlir", "cpp", "cmake", "json", "text", "python", "asm"}
-FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.M | re.S)
+FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.M | re.S)
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.M)
 GENERATED = "<!-- Written by tools/scripts/generate-docs.sh"
@@ -52,13 +52,16 @@ class Page:
 
     def anchors(self):
         slugs = set()
-        for heading in HEADING.findall(self.prose_headings()):
+        for heading in HEADING.findall(FENCE.sub("", self.text)):
             slug = re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower())
             slugs.add(slug.strip().replace(" ", "-"))
         return slugs
 
-    def prose_headings(self):
-        return FENCE.sub("", self.text)
+    def fences(self):
+        """(match, info, body without the indent of the fence) of each fence."""
+        for match in FENCE.finditer(self.text):
+            indent, info, body = match.groups()
+            yield match, info, re.sub(f"^{indent}", "", body, flags=re.M)
 
 
 def check_links(page, pages):
@@ -81,22 +84,22 @@ def file_text(root, path):
 
 
 def check_fences(page):
-    for match in FENCE.finditer(page.text):
+    for match, info, body in page.fences():
         where = page.where(match.start())
-        language, _, what = match.group(1).partition(" ")
+        language, _, what = info.partition(" ")
         if language == "sh":
             if what not in ("", "setup", "gpu"):
                 yield f"{where}: sh or sh setup or sh gpu, not sh {what}"
         elif language not in LANGUAGES:
-            yield f"{where}: fence of unknown kind '{match.group(1)}'"
+            yield f"{where}: fence of unknown kind '{info}'"
         elif what.startswith("file="):
             path = what[len("file="):]
             if not os.path.exists(os.path.join(page.root, path)):
                 yield f"{where}: no {path}"
-            elif file_text(page.root, path) != match.group(2):
+            elif file_text(page.root, path) != body:
                 yield f"{where}: differs from {path}"
         elif what not in ("", "output"):
-            yield f"{where}: fence of unknown kind '{match.group(1)}'"
+            yield f"{where}: fence of unknown kind '{info}'"
 
 
 def sandbox(root, build, scratch):
@@ -134,8 +137,7 @@ def missing_programs(commands, directory):
 def run_page(page, directory, update):
     """Yields findings; with update, writes the outputs into the page."""
     printed, edits = None, []
-    for match in FENCE.finditer(page.text):
-        info, body = match.group(1), match.group(2)
+    for match, info, body in page.fences():
         where = page.where(match.start())
         if info == "sh":
             problem, printed = run(body, directory)
@@ -149,7 +151,10 @@ def run_page(page, directory, update):
                 yield f"{where}: output of no command"
             elif printed.strip("\n") != body.strip("\n"):
                 if update:
-                    edits.append((match.span(2), printed.strip("\n") + "\n"))
+                    lines = printed.strip("\n").splitlines()
+                    edits.append((match.span(3), "".join(
+                        f"{match.group(1)}{line}".rstrip() + "\n"
+                        for line in lines)))
                 else:
                     yield (f"{where}: the commands print something else; "
                            f"--update shows it:\n{printed}")
