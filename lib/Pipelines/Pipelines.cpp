@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -59,6 +60,38 @@ void flashnorm::buildFusePipeline(OpPassManager &pm,
   plan.family = options.family;
   pm.addNestedPass<func::FuncOp>(createPlanPass(plan));
   pm.addNestedPass<func::FuncOp>(createVerifyPlanPass());
+}
+
+void flashnorm::buildCompilePipeline(OpPassManager &pm,
+                                     const CompileOptions &options) {
+  static constexpr StringLiteral formats[] = {"kernel", "nvvm", "ptx", "cubin"};
+  if (!llvm::is_contained(formats, options.format.getValue())) {
+    // The pass that would stop there knows how to complain.
+    SerializeKernelsPassOptions serialize;
+    serialize.format = options.format;
+    pm.addPass(createSerializeKernelsPass(serialize));
+    return;
+  }
+  pm.addNestedPass<func::FuncOp>(createVerifyPlanPass());
+  pm.addPass(createConvertFlashNormToKernelPass());
+  if (options.format == "kernel")
+    return;
+  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createConvertKernelToNVVMPass());
+  addCleanup(kernels);
+  kernels.addPass(createSCFToControlFlowPass());
+  kernels.addPass(createConvertToLLVMPass());
+  addCleanup(kernels);
+  if (options.format == "nvvm")
+    return;
+  // NVVM ops that have no LLVM intrinsic become inline PTX.
+  kernels.addPass(createConvertNVVMToLLVMPass());
+  SerializeKernelsPassOptions serialize;
+  serialize.chip = options.chip;
+  serialize.format = options.format;
+  serialize.ptxVersion = options.ptxVersion;
+  serialize.ptxas = options.ptxas;
+  pm.addPass(createSerializeKernelsPass(serialize));
 }
 
 void flashnorm::buildLowerToReferencePipeline(
@@ -118,6 +151,11 @@ void flashnorm::registerPipelines() {
       "flashnorm-fuse",
       "raises, fuses norms with the matmuls beside them, and plans the result",
       buildFusePipeline);
+  PassPipelineRegistration<CompileOptions>(
+      "flashnorm-compile",
+      "lowers planned ops to device code, stopping at the level that format "
+      "names",
+      buildCompilePipeline);
   PassPipelineRegistration<LowerToReferenceOptions>(
       "flashnorm-lower-to-reference",
       "lowers every flashnorm op to linalg: the truth path",

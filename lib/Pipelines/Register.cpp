@@ -11,11 +11,22 @@
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "flashnorm/Dialect/Kernel/IR/Kernel.h"
 #include "flashnorm/Pipelines/Pipelines.h"
+#include "mlir/Target/LLVM/NVVM/Target.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 
 using namespace mlir;
 
 void flashnorm::registerDialects(DialectRegistry &registry) {
   registry.insert<FlashNormDialect, kernel::KernelDialect>();
+  // What --flashnorm-serialize-kernels prints PTX with.
+  registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  NVVM::registerNVVMTargetInterfaceExternalModels(registry);
 }
 
 void flashnorm::registerPasses() {

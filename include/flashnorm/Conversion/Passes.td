@@ -32,6 +32,18 @@ def ConvertFlashNormToKernelPass
                            "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::NVVM::NVVMDialect"];
+  let description = [{
+    Each `flashnorm.matmul` that carries a plan becomes a `flashnorm.launch` of
+    a `kernel.func` in the new `gpu.module @kernels`. Ops that differ in nothing
+    but the number of rows share a kernel. Ops without a plan stay.
+
+    Errors, with values: element types other than bf16 and f16 for x and W
+    (outputs may be f32), N or K that is no multiple of 8, operands that are not
+    packed.
+  }];
+  let statistics = [
+    Statistic<"numKernels", "num-kernels", "Kernels built">,
+    Statistic<"numLaunches", "num-launches", "Ops that became launches">];
 }
 
 def ConvertKernelToNVVMPass
@@ -42,6 +54,32 @@ def ConvertKernelToNVVMPass
                            "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+def SerializeKernelsPass
+    : Pass<"flashnorm-serialize-kernels", "::mlir::ModuleOp"> {
+  let summary = "turns each gpu.module of kernels into a gpu.binary";
+  let description = [{
+    The `gpu.module` holds kernels in the LLVM and NVVM dialects, as
+    `--convert-kernel-to-nvvm` leaves them. It becomes a `gpu.binary` with PTX
+    or, through ptxas, machine code; its attribute `flashnorm.manifest` collects
+    the launch ABI of the kernels (docs/LaunchABI.md).
+
+    Errors: kernels for different chips, a chip or PTX version that is unknown
+    (the error lists the legal ones), no ptxas, and what ptxas complains of:
+    spilled registers and serialised wgmma are errors.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect"];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"\"",
+           "target chip; empty: the one that the kernels were planned for">,
+    Option<"ptxVersion", "ptx-version", "int64_t", "0",
+           "PTX ISA version, 86 for 8.6; 0: the chip's default">,
+    Option<"format", "format", "std::string", "\"ptx\"", "ptx or cubin">,
+    Option<"ptxas", "ptxas", "std::string", "\"\"",
+           "path of ptxas; empty: looked up">];
 }
 
 def ConvertLaunchToRuntimePass

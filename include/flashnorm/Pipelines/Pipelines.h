@@ -33,6 +33,24 @@ struct FuseOptions : mlir::PassPipelineOptions<FuseOptions> {
       llvm::cl::init("auto")};
 };
 
+struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
+  Option<std::string> chip{
+      *this, "chip",
+      llvm::cl::desc("target chip; empty: the one that the plans name"),
+      llvm::cl::init("")};
+  Option<std::string> format{
+      *this, "format",
+      llvm::cl::desc("level to stop at: kernel, nvvm, ptx or cubin"),
+      llvm::cl::init("ptx")};
+  Option<int64_t> ptxVersion{
+      *this, "ptx-version",
+      llvm::cl::desc("PTX ISA version, 86 for 8.6; 0: the chip's default"),
+      llvm::cl::init(0)};
+  Option<std::string> ptxas{*this, "ptxas",
+                            llvm::cl::desc("path of ptxas, for cubin"),
+                            llvm::cl::init("")};
+};
+
 struct LowerToReferenceOptions
     : mlir::PassPipelineOptions<LowerToReferenceOptions> {
   Option<bool> f64{*this, "f64",
@@ -50,6 +68,11 @@ void buildRaisePipeline(mlir::OpPassManager &pm, const RaiseOptions &options);
 /// run carries a verified #flashnorm.plan; the rest is left as it was.
 void buildFusePipeline(mlir::OpPassManager &pm, const FuseOptions &options);
 
+/// Fused IR with plans in, the same IR out with a flashnorm.launch in place of
+/// each planned op, and its kernel at the level that the format names.
+void buildCompilePipeline(mlir::OpPassManager &pm,
+                          const CompileOptions &options);
+
 /// IR with flashnorm ops on tensors in, the same computation out in linalg,
 /// arith, math and tensor only (flashnorm.launch is an error).
 void buildLowerToReferencePipeline(mlir::OpPassManager &pm,
@@ -62,7 +85,7 @@ void buildLowerToCPUPipeline(mlir::OpPassManager &pm,
                              const LowerToCPUOptions &options);
 
 /// Adds the pipelines to the global registry: flashnorm-raise, flashnorm-fuse,
-/// flashnorm-lower-to-reference, flashnorm-lower-to-cpu.
+/// flashnorm-compile, flashnorm-lower-to-reference, flashnorm-lower-to-cpu.
 void registerPipelines();
 
 } // namespace flashnorm

@@ -1,18 +1,18 @@
-//===- FlashNormToKernel.cpp - Kernels for fused ops
+//===- FlashNormToKernel.cpp - Kernels for fused ops ----------------------===//
 //
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelSkeleton.h"
 #include "flashnorm/Conversion/Passes.h"
-#include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
-#include "flashnorm/Dialect/Kernel/IR/Kernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
@@ -23,9 +23,97 @@ namespace flashnorm {
 
 using namespace flashnorm;
 
+/// Equal strings: one kernel serves both ops.
+static std::string kernelKey(MatmulOp op) {
+  std::string key;
+  llvm::raw_string_ostream stream(key);
+  for (Value operand : op->getOperands()) {
+    auto type = cast<ShapedType>(operand.getType());
+    // Leading sizes count as rows, known at run time.
+    if (type.getRank() == 1 || operand == op.getWeight())
+      stream << type << ' ';
+    else
+      stream << "rows x " << type.getShape().back() << 'x'
+             << type.getElementType() << ' ';
+  }
+  stream << op->getAttrDictionary();
+  return key;
+}
+
+/// What a GPU kernel can read and write.
+static LogicalResult checkTypes(MatmulOp op) {
+  Type element = cast<ShapedType>(op.getInput().getType()).getElementType();
+  if (!element.isBF16() && !element.isF16())
+    return op.emitOpError() << "kernels multiply bf16 or f16, got " << element;
+  for (Value operand : op->getOperands()) {
+    auto type = cast<ShapedType>(operand.getType());
+    Type elementType = type.getElementType();
+    if (!elementType.isBF16() && !elementType.isF16() && !elementType.isF32())
+      return op.emitOpError()
+             << "kernels read and write bf16, f16 or f32, got " << type;
+    if (auto memref = dyn_cast<MemRefType>(type))
+      if (!memref.getLayout().isIdentity())
+        return op.emitOpError()
+               << "kernels need packed operands, got " << memref;
+  }
+  if (op.getN() % 8 || op.getK() % 8)
+    return op.emitOpError() << "kernels need N and K in multiples of 8, got "
+                            << op.getN() << " and " << op.getK();
+  return success();
+}
+
 namespace {
-struct ConvertFlashNormToKernel : ::flashnorm::impl::ConvertFlashNormToKernelPassBase<ConvertFlashNormToKernel> {
-  using ::flashnorm::impl::ConvertFlashNormToKernelPassBase<ConvertFlashNormToKernel>::ConvertFlashNormToKernelPassBase;
-  void runOnOperation() override {}
+struct ConvertFlashNormToKernel
+    : ::flashnorm::impl::ConvertFlashNormToKernelPassBase<
+          ConvertFlashNormToKernel> {
+  using ::flashnorm::impl::ConvertFlashNormToKernelPassBase<
+      ConvertFlashNormToKernel>::ConvertFlashNormToKernelPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<MatmulOp> ops;
+    module.walk([&](MatmulOp op) {
+      if (op.getPlan())
+        ops.push_back(op);
+    });
+    if (ops.empty())
+      return;
+    for (MatmulOp op : ops)
+      if (failed(checkTypes(op)))
+        return signalPassFailure();
+
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointToEnd(module.getBody());
+    auto gpuModule =
+        gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
+    SymbolTable(module).insert(gpuModule);
+    module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                    builder.getUnitAttr());
+    SymbolTable kernels(gpuModule);
+    llvm::StringMap<StringAttr> known;
+    for (MatmulOp op : ops) {
+      StringAttr &name = known[kernelKey(op)];
+      if (!name) {
+        builder.setInsertionPointToEnd(gpuModule.getBody());
+        kernel::FuncOp func = buildKernel(
+            builder, op,
+            (stringifyPlanStrategy(op.getPlanAttr().getStrategy()) + "_" +
+             Twine(op.getN()) + "x" + Twine(op.getK()))
+                .str());
+        name = kernels.insert(func);
+        ++numKernels;
+      }
+      builder.setInsertionPoint(op);
+      SmallVector<Value> inputs(op->getOperands().drop_back(op.getInits().size()));
+      auto launch = LaunchOp::create(
+          builder, op.getLoc(), op->getResultTypes(),
+          SymbolRefAttr::get(gpuModule.getSymNameAttr(),
+                             FlatSymbolRefAttr::get(name)),
+          inputs, op.getInits());
+      op->replaceAllUsesWith(launch->getResults());
+      op.erase();
+      ++numLaunches;
+    }
+  }
 };
 } // namespace

@@ -204,16 +204,22 @@ DictionaryAttr KernelEmitter::launchAbi() {
   }
   arguments.push_back(
       b.getDictionaryAttr({named("kind", b.getStringAttr("rows"))}));
-  return b.getDictionaryAttr(
-      {named("arguments", b.getArrayAttr(arguments)),
-       named("block", integer(family.numThreads(config()))),
-       named("cluster", integer(1)), named("column_tiles", integer(columnTiles)),
-       named("family",
-             b.getStringAttr(stringifyFamilyKind(config().getFamily()))),
-       named("name", b.getStringAttr(kernel.getName())),
-       named("operands", b.getArrayAttr(operands)),
-       named("shared_memory", integer(sharedBytes)),
-       named("tile_rows", integer(config().getTileM()))});
+  NamedAttrList abi;
+  abi.set("arguments", b.getArrayAttr(arguments));
+  abi.set("block", integer(family.numThreads(config())));
+  abi.set("chip", b.getStringAttr(config().getChip()));
+  abi.set("cluster", integer(1));
+  abi.set("column_tiles", integer(columnTiles));
+  abi.set("family", b.getStringAttr(stringifyFamilyKind(config().getFamily())));
+  abi.set("name", b.getStringAttr(kernel.getName()));
+  abi.set("operands", b.getArrayAttr(operands));
+  abi.set("shared_memory", integer(sharedBytes));
+  abi.set("tile_rows", integer(config().getTileM()));
+  // What whoever built the kernel has to say of it.
+  if (auto info = kernel->getAttrOfType<DictionaryAttr>("kernel.launch_info"))
+    for (NamedAttribute entry : info)
+      abi.set(entry.getName(), entry.getValue());
+  return abi.getDictionary(b.getContext());
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,6 +33,9 @@ def Kernel_FuncOp : Kernel_Op<"func", [
     `index`: the number of rows, which every dynamic leading size equals. Base
     addresses are 16-byte aligned. The grid is one-dimensional and has one CTA
     per tile of the result, column tiles fastest.
+
+    Entries of the optional attribute `kernel.launch_info` (a dictionary) are
+    added to the kernel's launch ABI.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
     TypeAttrOf<FunctionType>:$function_type,

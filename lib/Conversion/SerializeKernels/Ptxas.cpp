@@ -1,0 +1,101 @@
+//===- Ptxas.cpp - Runs NVIDIA's assembler --------------------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "flashnorm/Conversion/Ptxas.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+std::optional<std::string> flashnorm::findPtxas(StringRef requested) {
+  auto executable = [](const Twine &path) -> std::optional<std::string> {
+    if (sys::fs::can_execute(path))
+      return path.str();
+    return std::nullopt;
+  };
+  if (!requested.empty())
+    return executable(requested);
+  if (auto path = sys::Process::GetEnv("FLASHNORM_PTXAS"))
+    return executable(*path);
+  if (auto path = sys::findProgramByName("ptxas"))
+    return *path;
+  if (auto home = sys::Process::GetEnv("CUDA_HOME"))
+    if (auto path = executable(*home + "/bin/ptxas"))
+      return path;
+  return executable("/usr/local/cuda/bin/ptxas");
+}
+
+/// Text of a file, empty when it cannot be read.
+static std::string readText(StringRef path) {
+  auto buffer = MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+/// What ptxas says that we do not accept, or an empty string.
+static std::string findComplaint(StringRef log) {
+  static const Regex spill("([1-9][0-9]*) bytes spill (stores|loads)");
+  SmallVector<StringRef> lines;
+  log.split(lines, '\n');
+  for (StringRef line : lines)
+    if (line.contains("C75") || line.contains("C76") || spill.match(line))
+      return line.trim().str();
+  return "";
+}
+
+Expected<std::string> flashnorm::assemble(StringRef ptxas, StringRef ptx,
+                                          StringRef chip) {
+  auto fail = [](const Twine &message) -> Error {
+    return createStringError(inconvertibleErrorCode(), message);
+  };
+  SmallString<128> input, output, log;
+  if (std::error_code error =
+          sys::fs::createTemporaryFile("flashnorm", "ptx", input))
+    return fail("cannot create a temporary file: " + error.message());
+  FileRemover removeInput(input);
+  if (std::error_code error =
+          sys::fs::createTemporaryFile("flashnorm", "cubin", output))
+    return fail("cannot create a temporary file: " + error.message());
+  FileRemover removeOutput(output);
+  if (std::error_code error =
+          sys::fs::createTemporaryFile("flashnorm", "log", log))
+    return fail("cannot create a temporary file: " + error.message());
+  FileRemover removeLog(log);
+  {
+    std::error_code error;
+    raw_fd_ostream stream(input, error);
+    stream << ptx;
+    stream.close();
+    if (error || stream.has_error())
+      return fail("cannot write " + input + ": " +
+                  (error ? error : stream.error()).message());
+  }
+
+  std::string arch = ("-arch=" + chip).str();
+  SmallVector<StringRef> arguments{ptxas, "-v", arch, input, "-o", output};
+  std::optional<StringRef> redirects[] = {StringRef(), log.str(), log.str()};
+  std::string message;
+  int status = sys::ExecuteAndWait(ptxas, arguments, std::nullopt, redirects,
+                                   /*SecondsToWait=*/120, /*MemoryLimit=*/0,
+                                   &message);
+  std::string text = readText(log);
+  if (status != 0)
+    return fail(ptxas + " failed for " + chip + " (status " + Twine(status) +
+                "): " + message + "\n" + text);
+  if (std::string complaint = findComplaint(text); !complaint.empty())
+    return fail("ptxas warns for " + chip + ": " + complaint);
+  auto cubin = MemoryBuffer::getFile(output);
+  if (!cubin)
+    return fail("cannot read " + output + ": " + cubin.getError().message());
+  return (*cubin)->getBuffer().str();
+}
