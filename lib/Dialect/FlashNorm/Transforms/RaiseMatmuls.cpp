@@ -57,19 +57,20 @@ static Operation *getRoundingUser(Value value) {
              : nullptr;
 }
 
-/// Where the matmul writes to: what the replaced op would have overwritten
-/// where that is known, else a new tensor of x's leading sizes.
+/// Where the matmul writes to: what the replaced op, or the fill before it,
+/// would have overwritten, else a new tensor of x's leading sizes.
 static Value getDestination(RewriterBase &rewriter, Location loc,
                             Operation *replaced, RankedTensorType type,
                             Value x) {
-  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(replaced)) {
-    Value init = linalgOp.getDpsInitOperand(0)->get();
-    if (auto fill = init.getDefiningOp<linalg::FillOp>())
-      init = fill.output();
-    // Only what nobody reads may be overwritten.
-    if (init.getType() == type && init.getDefiningOp<tensor::EmptyOp>())
-      return init;
+  Value init;
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(replaced))
+    init = linalgOp.getDpsInitOperand(0)->get();
+  if (init && matchContraction(replaced)) {
+    auto fill = init.getDefiningOp<linalg::FillOp>();
+    init = fill ? fill.output() : Value();
   }
+  if (init && init.getType() == type)
+    return init;
   SmallVector<OpFoldResult> sizes;
   for (int64_t dim = 0, rank = type.getRank(); dim < rank; ++dim)
     sizes.push_back(type.isDynamicDim(dim)

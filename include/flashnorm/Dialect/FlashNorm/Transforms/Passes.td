@@ -70,6 +70,54 @@ def RaiseMatmulsPass : Pass<"flashnorm-raise-matmuls", "::mlir::func::FuncOp"> {
 
 def FuseEpiloguesPass : Pass<"flashnorm-fuse-epilogues", "::mlir::func::FuncOp"> {
   let summary = "moves bias, activation and residual into flashnorm.matmul";
+  let description = [{
+    Follows the elements of a matmul's result through linalg ops, casts and
+    reshapes, and takes in what computes with them, in the order that the op
+    knows: bias, activation, residual, with the rounding after each. One pass
+    over the result's tile in registers instead of several over memory.
+
+    ```mlir
+    %y = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>)
+           outs(%e : tensor<?x32xbf16>) -> tensor<?x32xbf16>
+    %s = linalg.add ins(%r, %y : tensor<?x32xbf16>, tensor<?x32xbf16>)
+           outs(%o : tensor<?x32xbf16>) -> tensor<?x32xbf16>
+    ```
+    becomes
+    ```mlir
+    %s = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>)
+           residual(%r : tensor<?x32xbf16>) outs(%o : tensor<?x32xbf16>)
+           -> tensor<?x32xbf16>
+    ```
+
+    - bias: a vector of N, broadcast in any spelling; taken from before its own
+      widening.
+    - activation: relu, gelu (erf and tanh), silu, compared in a normal form, so
+      that the spelling does not matter. Constants may be off by a rounding to
+      their type. A relu that turns NaN into 0 is another function.
+    - residual: a tensor of the result's shape; reshapes between the matmul and
+      the addition are undone on the residual and repeated on the result.
+
+    Where one op computes more than the epilogue (after
+    `linalg-fuse-elementwise-ops`), it keeps the rest and reads the new result.
+
+    Preconditions: nobody else uses the values that disappear; the residual sum
+    itself may have any number of uses. All in one block. The matmul has no
+    post-norm, second result or plan.
+
+    Left alone: a residual before an activation, a second bias or residual,
+    computations in f64, roundings to fewer than 16 bits.
+
+    Numerics: everything runs in f32 and is rounded once; roundings of the
+    source between the steps are skipped, which is more accurate.
+
+    Remarks (category `flashnorm-fuse-epilogues`): `epilogue-fused` with the
+    steps, `epilogue-not-fused` with what stood in the way.
+  }];
+  let statistics = [
+    Statistic<"biases", "biases", "Number of biases fused">,
+    Statistic<"activations", "activations", "Number of activations fused">,
+    Statistic<"residuals", "residuals", "Number of residuals fused">,
+    Statistic<"roundings", "roundings", "Number of roundings fused alone">];
   let dependentDialects = ["::flashnorm::FlashNormDialect",
                            "::mlir::tensor::TensorDialect"];
 }
