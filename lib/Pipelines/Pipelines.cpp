@@ -96,9 +96,10 @@ void flashnorm::buildCompilePipeline(OpPassManager &pm,
 
 void flashnorm::buildLowerToReferencePipeline(
     OpPassManager &pm, const LowerToReferenceOptions &options) {
-  pm.addNestedPass<func::FuncOp>(createConvertFlashNormToLinalgPass());
+  // Promoted first, the ops' own constants (eps, those of GELU) never see f32.
   if (options.f64)
     pm.addPass(createPromoteToF64Pass());
+  pm.addNestedPass<func::FuncOp>(createConvertFlashNormToLinalgPass());
   addCleanup(pm);
 }
 

@@ -21,6 +21,7 @@ using namespace mlir;
 
 void flashnorm::registerDialects(DialectRegistry &registry) {
   registry.insert<FlashNormDialect, kernel::KernelDialect>();
+  registerBufferizableOpInterfaceExternalModels(registry);
   // What --flashnorm-serialize-kernels prints PTX with.
   registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);

@@ -12,6 +12,27 @@ include "mlir/Pass/PassBase.td"
 def ConvertFlashNormToLinalgPass
     : Pass<"convert-flashnorm-to-linalg", "::mlir::func::FuncOp"> {
   let summary = "lowers every flashnorm op to linalg: the truth path";
+  let description = [{
+    Defines what the ops mean, and lets everything run on a CPU: each line of an
+    op's equations becomes one linalg op.
+
+    ```mlir
+    %y = flashnorm.rms_norm ins(%x : tensor<?x256xbf16>)
+           outs(%init : tensor<?x256xbf16>) {eps = 1.0e-05 : f64}
+           -> tensor<?x256xbf16>
+    // sum of squares, mean, rsqrt(mean + eps); then, into %init:
+    %y = linalg.generic ... ins(%x, %rstd) outs(%init) {
+      // truncf(extf(%x) * %rstd)
+    }
+    ```
+
+    Works on tensors: memrefs are an error, and so is `flashnorm.launch`, whose
+    kernel is compiled code. A plan on a `flashnorm.matmul` changes nothing here.
+
+    Numerics: f32 (f64 for f64 inputs) from the first widening to the last
+    rounding; LayerNorm's variance in a second pass over `x - mean`; every sum
+    in the order of the index.
+  }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect",
@@ -20,6 +41,24 @@ def ConvertFlashNormToLinalgPass
 
 def PromoteToF64Pass : Pass<"flashnorm-promote-to-f64", "::mlir::ModuleOp"> {
   let summary = "computes everything in f64: the yardstick of flashnorm-run";
+  let description = [{
+    Replaces every float type by f64, in the signatures of functions too.
+    Constants keep their exact value, as their own type had rounded it; `extf`
+    and `truncf` vanish. What is left of the difference to the original is that
+    one's rounding.
+
+    ```mlir
+    func.func @f(%x: tensor<4xbf16>) -> tensor<4xf32>
+    // becomes
+    func.func @f(%x: tensor<4xf64>) -> tensor<4xf64>
+    ```
+
+    Handles func, scf, cf, arith, math, linalg, tensor and flashnorm, the latter
+    best before they are lowered, so that their own constants stay exact. Errors
+    (and nothing is changed): ops of other dialects on floats, bitcasts,
+    `flashnorm.launch`, external functions with floats, floats wider than f64,
+    complex numbers, memrefs, constants without data.
+  }];
 }
 
 def ConvertFlashNormToKernelPass

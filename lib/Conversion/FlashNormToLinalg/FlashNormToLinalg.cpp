@@ -1,7 +1,14 @@
-//===- FlashNormToLinalg.cpp - The truth path
+//===- FlashNormToLinalg.cpp - The truth path -----------------------------===//
 //
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the flashnorm ops mean, in linalg. Written to be read next to the
+// equations in FlashNormOps.td, not to be fast: one linalg op per line of an
+// equation, the operands widened to the compute type (f32, or f64 for an f64
+// input) on the way in, the value rounded once on the way out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +18,9 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -21,9 +31,448 @@ namespace flashnorm {
 
 using namespace flashnorm;
 
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
 namespace {
-struct ConvertFlashNormToLinalg : ::flashnorm::impl::ConvertFlashNormToLinalgPassBase<ConvertFlashNormToLinalg> {
-  using ::flashnorm::impl::ConvertFlashNormToLinalgPassBase<ConvertFlashNormToLinalg>::ConvertFlashNormToLinalgPassBase;
-  void runOnOperation() override {}
+/// Arithmetic on scalars of one type.
+struct Scalars {
+  ImplicitLocOpBuilder &b;
+
+  Value constant(double value, Type type) {
+    return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
+  }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
+  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
+
+  /// `x` in `type`, rounded at most once: f16 and bf16 meet in f32.
+  Value convert(Value x, Type type) {
+    unsigned from = x.getType().getIntOrFloatBitWidth();
+    unsigned to = type.getIntOrFloatBitWidth();
+    if (x.getType() == type)
+      return x;
+    if (from == to)
+      return convert(convert(x, b.getF32Type()), type);
+    if (from < to)
+      return arith::ExtFOp::create(b, type, x);
+    return arith::TruncFOp::create(b, type, x);
+  }
+
+  Value activate(Activation activation, Value x) {
+    Type type = x.getType();
+    auto half = [&] { return constant(0.5, type); };
+    auto one = [&] { return constant(1.0, type); };
+    switch (activation) {
+    case Activation::None:
+      return x;
+    case Activation::ReLU: // max(x, 0); a NaN stays one
+      return arith::MaximumFOp::create(b, x, constant(0.0, type));
+    case Activation::GELU: { // x/2 * (1 + erf(x / sqrt(2)))
+      Value scaled = mul(x, constant(llvm::numbers::inv_sqrt2, type));
+      Value erf = math::ErfOp::create(b, scaled);
+      return mul(mul(x, half()), add(one(), erf));
+    }
+    case Activation::GELUTanh: { // x/2 * (1 + tanh(sqrt(2/pi) (x + c x^3)))
+      Value cube = mul(mul(x, x), x);
+      Value inner = add(x, mul(cube, constant(0.044715, type)));
+      Value scale =
+          constant(llvm::numbers::sqrt2 * llvm::numbers::inv_sqrtpi, type);
+      Value tanh = math::TanhOp::create(b, mul(scale, inner));
+      return mul(mul(x, half()), add(one(), tanh));
+    }
+    case Activation::SiLU: { // x / (1 + exp(-x))
+      Value negated = arith::NegFOp::create(b, x);
+      Value exp = math::ExpOp::create(b, negated);
+      return div(x, add(one(), exp));
+    }
+    }
+    llvm_unreachable("all activations are handled");
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+/// A tensor in a step over the index space [i..., j]: it has an element per
+/// (i, j), per row i, or per column j.
+struct Operand {
+  enum Kind { PerElement, PerRow, PerColumn };
+  Value tensor;
+  Kind kind;
+};
+Operand perElement(Value tensor) { return {tensor, Operand::PerElement}; }
+Operand perRow(Value tensor) { return {tensor, Operand::PerRow}; }
+Operand perColumn(Value tensor) { return {tensor, Operand::PerColumn}; }
+
+/// mean is null for an RMSNorm.
+struct Statistics {
+  Value mean, rstd;
+};
+
+/// Emits linalg for one op, whose first input decides the compute type and the
+/// sizes of the leading dimensions.
+class Reference {
+public:
+  using Function = function_ref<Value(Scalars &, ValueRange)>;
+
+  Reference(OpBuilder &builder, Location loc, Value x)
+      : b(loc, builder), leading(tensor::getMixedSizes(b, loc, x)) {
+    leading.pop_back();
+    bool isF64 = getElementTypeOrSelf(x).isF64();
+    type = isF64 ? Type(b.getF64Type()) : Type(b.getF32Type());
+  }
+
+  Statistics computeStatistics(NormKind kind, double eps, Value x);
+  Value normalise(Value x, const Statistics &statistics, Value weight,
+                  Value bias, CastPosition cast, Value init);
+  Value multiply(Value x, Value weight, bool transposed);
+
+  /// out[i..., j] = f(operands)
+  Value forEachElement(ArrayRef<Operand> operands, Value init, Function f) {
+    return forEach(leading.size() + 1, operands, init, f);
+  }
+  /// out[i...] = f(operands), all of them per row
+  Value forEachRow(ValueRange operands, Value init, Function f) {
+    return forEach(leading.size(), llvm::map_to_vector(operands, perElement),
+                   init, f);
+  }
+  /// An uninitialised tensor [i..., columns] of the compute type.
+  Value emptyElements(int64_t columns) {
+    SmallVector<OpFoldResult> sizes(leading);
+    sizes.push_back(b.getIndexAttr(columns));
+    return tensor::EmptyOp::create(b, sizes, type);
+  }
+
+private:
+  Value emptyRows() { return tensor::EmptyOp::create(b, leading, type); }
+  Value zero(Value init) {
+    Value zero = Scalars{b}.constant(0.0, type);
+    return linalg::FillOp::create(b, zero, init).getResult(0);
+  }
+  AffineMap indexingMap(unsigned rank, Operand::Kind kind);
+  Value forEach(unsigned rank, ArrayRef<Operand> operands, Value init,
+                Function f);
+  Value sumRows(ArrayRef<Operand> operands, Function f);
+  Value meanRows(ArrayRef<Operand> operands, int64_t count, Function f);
+
+  ImplicitLocOpBuilder b;
+  Type type;
+  SmallVector<OpFoldResult> leading;
 };
 } // namespace
+
+static int64_t lastDim(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getShape().back();
+}
+
+AffineMap Reference::indexingMap(unsigned rank, Operand::Kind kind) {
+  AffineMap all = b.getMultiDimIdentityMap(rank);
+  if (kind == Operand::PerElement)
+    return all;
+  return kind == Operand::PerRow
+             ? all.dropResult(rank - 1)
+             : all.getMinorIdentityMap(rank, 1, b.getContext());
+}
+
+Value Reference::forEach(unsigned rank, ArrayRef<Operand> operands, Value init,
+                         Function f) {
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (const Operand &operand : operands) {
+    inputs.push_back(operand.tensor);
+    maps.push_back(indexingMap(rank, operand.kind));
+  }
+  maps.push_back(b.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &builder, Location loc, ValueRange args) {
+    ImplicitLocOpBuilder bodyBuilder(loc, builder);
+    Scalars scalars{bodyBuilder};
+    SmallVector<Value> values;
+    for (Value arg : args.drop_back())
+      values.push_back(scalars.convert(arg, type));
+    Value result = f(scalars, values);
+    linalg::YieldOp::create(
+        builder, loc, scalars.convert(result, getElementTypeOrSelf(init)));
+  };
+  return linalg::GenericOp::create(b, init.getType(), inputs, init, maps,
+                                   iterators, body)
+      .getResult(0);
+}
+
+/// out[i...] = sum_j f(operands at i, j)
+Value Reference::sumRows(ArrayRef<Operand> operands, Function f) {
+  unsigned rank = leading.size() + 1;
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (const Operand &operand : operands) {
+    inputs.push_back(operand.tensor);
+    maps.push_back(indexingMap(rank, operand.kind));
+  }
+  maps.push_back(indexingMap(rank, Operand::PerRow));
+  SmallVector<utils::IteratorType> iterators(leading.size(),
+                                             utils::IteratorType::parallel);
+  iterators.push_back(utils::IteratorType::reduction);
+  auto body = [&](OpBuilder &builder, Location loc, ValueRange args) {
+    ImplicitLocOpBuilder bodyBuilder(loc, builder);
+    Scalars scalars{bodyBuilder};
+    SmallVector<Value> values;
+    for (Value arg : args.drop_back())
+      values.push_back(scalars.convert(arg, type));
+    linalg::YieldOp::create(builder, loc,
+                            scalars.add(args.back(), f(scalars, values)));
+  };
+  Value init = zero(emptyRows());
+  return linalg::GenericOp::create(b, init.getType(), inputs, init, maps,
+                                   iterators, body)
+      .getResult(0);
+}
+
+/// out[i...] = sum_j f(operands at i, j) / count
+Value Reference::meanRows(ArrayRef<Operand> operands, int64_t count,
+                          Function f) {
+  return forEachRow(sumRows(operands, f), emptyRows(),
+                    [&](Scalars &s, ValueRange args) {
+                      return s.div(args[0], s.constant(count, type));
+                    });
+}
+
+//===----------------------------------------------------------------------===//
+// Equations
+//===----------------------------------------------------------------------===//
+
+/// rms:   rstd[i] = 1 / sqrt(mean_j(x[i,j]^2) + eps)
+/// layer: mean[i] = mean_j(x[i,j])
+///        rstd[i] = 1 / sqrt(mean_j((x[i,j] - mean[i])^2) + eps)
+Statistics Reference::computeStatistics(NormKind kind, double eps, Value x) {
+  Statistics result;
+  Value meanSquare;
+  if (kind == NormKind::RMS) {
+    meanSquare =
+        meanRows(perElement(x), lastDim(x), [](Scalars &s, ValueRange args) {
+          return s.mul(args[0], args[0]);
+        });
+  } else {
+    result.mean = meanRows(perElement(x), lastDim(x),
+                           [](Scalars &s, ValueRange args) { return args[0]; });
+    meanSquare = meanRows({perElement(x), perRow(result.mean)}, lastDim(x),
+                          [](Scalars &s, ValueRange args) {
+                            Value centred = s.sub(args[0], args[1]);
+                            return s.mul(centred, centred);
+                          });
+  }
+  result.rstd = forEachRow(meanSquare, emptyRows(),
+                           [&](Scalars &s, ValueRange args) -> Value {
+                             return math::RsqrtOp::create(
+                                 s.b, s.add(args[0], s.constant(eps, type)));
+                           });
+  return result;
+}
+
+/// y[i,j] = (x[i,j] - mean[i]) * rstd[i] * weight[j] + bias[j]
+///
+/// before_affine: the product with rstd is rounded to the type of y, in which
+/// weight and bias are then applied.
+Value Reference::normalise(Value x, const Statistics &statistics, Value weight,
+                           Value bias, CastPosition cast, Value init) {
+  SmallVector<Operand> operands = {perElement(x), perRow(statistics.rstd)};
+  if (statistics.mean)
+    operands.push_back(perRow(statistics.mean));
+  if (weight)
+    operands.push_back(perColumn(weight));
+  if (bias)
+    operands.push_back(perColumn(bias));
+  Type affineType =
+      cast == CastPosition::BeforeAffine ? getElementTypeOrSelf(init) : type;
+  return forEachElement(operands, init, [&](Scalars &s, ValueRange args) {
+    Value value = args[0], rstd = args[1];
+    args = args.drop_front(2);
+    if (statistics.mean) {
+      value = s.sub(value, args.front());
+      args = args.drop_front();
+    }
+    value = s.convert(s.mul(value, rstd), affineType);
+    if (weight) {
+      value = s.mul(value, s.convert(args.front(), affineType));
+      args = args.drop_front();
+    }
+    if (bias)
+      value = s.add(value, s.convert(args.front(), affineType));
+    return value;
+  });
+}
+
+/// acc[i,j] = sum_k x[i,k] * W[k,j], in the compute type
+Value Reference::multiply(Value x, Value weight, bool transposed) {
+  auto weightType = cast<RankedTensorType>(weight.getType());
+  int64_t k = weightType.getDimSize(0), n = weightType.getDimSize(1);
+  if (transposed) {
+    std::swap(k, n);
+    // W as [K,N] from here on: a CPU walks its rows.
+    Value init = tensor::EmptyOp::create(b, ArrayRef<int64_t>{k, n},
+                                         weightType.getElementType());
+    weight =
+        linalg::TransposeOp::create(b, weight, init, ArrayRef<int64_t>{1, 0})
+            ->getResult(0);
+  }
+  unsigned rank = leading.size();
+  SmallVector<AffineExpr> dims(rank + 2);
+  bindDimsList(b.getContext(), MutableArrayRef(dims));
+  AffineExpr columns = dims[rank], depth = dims[rank + 1];
+  SmallVector<AffineExpr> xDims(ArrayRef(dims).take_front(rank));
+  SmallVector<AffineExpr> accDims(xDims);
+  xDims.push_back(depth);
+  accDims.push_back(columns);
+  auto map = [&](ArrayRef<AffineExpr> exprs) {
+    return AffineMap::get(rank + 2, 0, exprs, b.getContext());
+  };
+  SmallVector<AffineMap> maps = {map(xDims), map({depth, columns}),
+                                 map(accDims)};
+  SmallVector<utils::IteratorType> iterators(rank + 1,
+                                             utils::IteratorType::parallel);
+  iterators.push_back(utils::IteratorType::reduction);
+  auto body = [&](OpBuilder &builder, Location loc, ValueRange args) {
+    ImplicitLocOpBuilder bodyBuilder(loc, builder);
+    Scalars s{bodyBuilder};
+    Value product = s.mul(s.convert(args[0], type), s.convert(args[1], type));
+    linalg::YieldOp::create(builder, loc, s.add(args[2], product));
+  };
+  Value init = zero(emptyElements(n));
+  return linalg::GenericOp::create(b, init.getType(), ValueRange{x, weight},
+                                   init, maps, iterators, body)
+      .getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+static Value identity(Scalars &, ValueRange args) { return args[0]; }
+
+/// Statistics results follow y in the order mean, rstd.
+template <typename NormOp>
+static SmallVector<Value> lowerNorm(OpBuilder &builder, NormOp op, Value bias) {
+  Reference reference(builder, op.getLoc(), op.getInput());
+  Statistics statistics = reference.computeStatistics(
+      op.getKind(), op.getEps().convertToDouble(), op.getInput());
+  SmallVector<Value> results = {
+      reference.normalise(op.getInput(), statistics, op.getWeight(), bias,
+                          op.getCast(), op.getInits()[0])};
+  if (op.hasStatistics()) {
+    if (statistics.mean)
+      results.push_back(reference.forEachRow(
+          statistics.mean, op.getInits()[results.size()], identity));
+    results.push_back(reference.forEachRow(
+        statistics.rstd, op.getInits()[results.size()], identity));
+  }
+  return results;
+}
+
+static SmallVector<Value> lower(OpBuilder &builder, RMSNormOp op) {
+  return lowerNorm(builder, op, /*bias=*/Value());
+}
+
+static SmallVector<Value> lower(OpBuilder &builder, LayerNormOp op) {
+  return lowerNorm(builder, op, op.getBias());
+}
+
+/// acc[i,j] = sum_k x[i,k] * W[k,j]
+/// acc[i,j] = acc[i,j] * rstd_k(x[i,k])                      (pre_norm)
+/// sum[i,j] = activation(acc[i,j] + bias[j]) + residual[i,j]
+/// y[i,j]   = norm_j(sum[i,j]) * norm_weight[j] + norm_bias[j]
+static SmallVector<Value> lower(OpBuilder &builder, MatmulOp op) {
+  Reference reference(builder, op.getLoc(), op.getInput());
+  Value x = op.getInput(), bias = op.getBias(), residual = op.getResidual();
+  Value acc = reference.multiply(x, op.getWeight(), op.getTransposeWeight());
+
+  SmallVector<Operand> operands = {perElement(acc)};
+  NormAttr preNorm = op.getPreNormAttr(), postNorm = op.getPostNormAttr();
+  if (preNorm)
+    operands.push_back(
+        perRow(reference
+                   .computeStatistics(preNorm.getKind(),
+                                      preNorm.getEps().getValueAsDouble(), x)
+                   .rstd));
+  if (bias)
+    operands.push_back(perColumn(bias));
+  if (residual)
+    operands.push_back(perElement(residual));
+  // Without a norm or a second reader the sum is y, rounded at once.
+  bool keepsSum = postNorm || op.returnsSum();
+  Value sum = reference.forEachElement(
+      operands,
+      keepsSum ? reference.emptyElements(op.getN()) : op.getInits()[0],
+      [&](Scalars &s, ValueRange args) {
+        auto next = [&] {
+          Value value = args.front();
+          args = args.drop_front();
+          return value;
+        };
+        Value value = next();
+        if (preNorm)
+          value = s.mul(value, next());
+        if (bias)
+          value = s.add(value, next());
+        value = s.activate(op.getActivation(), value);
+        if (residual)
+          value = s.add(value, next());
+        return value;
+      });
+
+  Value y = sum;
+  if (postNorm) {
+    Statistics statistics = reference.computeStatistics(
+        postNorm.getKind(), postNorm.getEps().getValueAsDouble(), sum);
+    y = reference.normalise(sum, statistics, op.getNormWeight(),
+                            op.getNormBias(), CastPosition::AfterAffine,
+                            op.getInits()[0]);
+  } else if (keepsSum) {
+    y = reference.forEachElement(perElement(sum), op.getInits()[0], identity);
+  }
+  SmallVector<Value> results = {y};
+  if (op.returnsSum())
+    results.push_back(
+        reference.forEachElement(perElement(sum), op.getInits()[1], identity));
+  return results;
+}
+
+namespace {
+struct ConvertFlashNormToLinalg
+    : ::flashnorm::impl::ConvertFlashNormToLinalgPassBase<
+          ConvertFlashNormToLinalg> {
+  void runOnOperation() override;
+};
+} // namespace
+
+void ConvertFlashNormToLinalg::runOnOperation() {
+  IRRewriter rewriter(&getContext());
+  WalkResult walk = getOperation()->walk([&](DestinationStyleOpInterface op) {
+    if (!isa_and_nonnull<FlashNormDialect>(op->getDialect()))
+      return WalkResult::advance();
+    if (!op.hasPureTensorSemantics()) {
+      op->emitOpError() << "cannot be lowered to linalg on memrefs (input "
+                        << op->getOperand(0).getType()
+                        << "); lower it before bufferization";
+      return WalkResult::interrupt();
+    }
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> results =
+        TypeSwitch<Operation *, SmallVector<Value>>(op)
+            .Case<RMSNormOp, LayerNormOp, MatmulOp>(
+                [&](auto typedOp) { return lower(rewriter, typedOp); })
+            .Default([](Operation *) { return SmallVector<Value>(); });
+    if (results.empty()) {
+      op->emitOpError() << "has no linalg form: its kernel "
+                        << op->getAttr("kernel") << " is compiled code";
+      return WalkResult::interrupt();
+    }
+    rewriter.replaceOp(op, results);
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    signalPassFailure();
+}

@@ -49,9 +49,10 @@ void FlashNormDialect::initialize() {
       >();
 }
 
-LogicalResult FlashNormDialect::verifyRegionArgAttribute(
-    Operation *op, unsigned regionIndex, unsigned argIndex,
-    NamedAttribute attribute) {
+LogicalResult
+FlashNormDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
+                                           unsigned argIndex,
+                                           NamedAttribute attribute) {
   if (attribute.getName() != getFrozenAttrName())
     return success();
   if (!isa<FunctionOpInterface>(op))

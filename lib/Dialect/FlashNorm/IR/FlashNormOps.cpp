@@ -1,4 +1,4 @@
-//===- FlashNormOps.cpp - Verifiers, folders, canonical forms -------------===//
+//===- FlashNormOps.cpp - Verifiers and interfaces of the ops -------------===//
 //
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,10 +34,10 @@ static LogicalResult verifyDestinationStyle(Operation *op) {
       return op->emitOpError() << "mixes tensors and memrefs";
   unsigned expected = isTensor ? dps.getNumDpsInits() : 0;
   if (op->getNumResults() != expected)
-    return op->emitOpError() << "needs " << expected << " results for "
-                             << dps.getNumDpsInits() << " "
-                             << (isTensor ? "tensor" : "memref")
-                             << " inits, got " << op->getNumResults();
+    return op->emitOpError()
+           << "needs " << expected << " results for " << dps.getNumDpsInits()
+           << " " << (isTensor ? "tensor" : "memref") << " inits, got "
+           << op->getNumResults();
   if (isTensor)
     for (auto [result, init] :
          llvm::zip_equal(op->getResults(), dps.getDpsInits()))
@@ -66,6 +66,25 @@ static LogicalResult verifyShape(Operation *op, Value value,
   if (failed(verifyCompatibleShape(shapedType(value).getShape(), shape)))
     return op->emitOpError() << name << " " << value.getType()
                              << " does not have the shape of " << of;
+  return success();
+}
+
+/// Dynamic sizes apart, `values` agree with each other in the first `rank`
+/// dimensions, not only each with the input.
+static LogicalResult verifyLeadingDims(Operation *op, ValueRange values,
+                                       int64_t rank) {
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    int64_t known = ShapedType::kDynamic;
+    for (Value value : values) {
+      int64_t size = shapedType(value).getDimSize(dim);
+      if (ShapedType::isDynamic(size))
+        continue;
+      if (!ShapedType::isDynamic(known) && known != size)
+        return op->emitOpError() << "operands disagree in dimension " << dim
+                                 << ": " << known << " and " << size;
+      known = size;
+    }
+  }
   return success();
 }
 
@@ -102,14 +121,14 @@ static LogicalResult verifyNorm(NormOp op, unsigned maxInits) {
            << type;
   if (failed(verifyShape(op, op.getInits()[0], type.getShape(), "output",
                          "the input")) ||
-      failed(verifyVector(op, op.getWeight(), type.getShape().back(),
-                          "weight")) ||
+      failed(
+          verifyVector(op, op.getWeight(), type.getShape().back(), "weight")) ||
       failed(verifyEps(op, op.getEps())))
     return failure();
   for (Value statistic : op.getInits().drop_front())
     if (failed(verifyStatistics(op, statistic, type, "statistics")))
       return failure();
-  return success();
+  return verifyLeadingDims(op, op.getInits(), type.getRank() - 1);
 }
 
 /// Reads of inputs and writes of inits, for the memref form.
@@ -154,8 +173,8 @@ static LogicalResult reifyInitShapes(DestinationStyleOpInterface op,
   }                                                                            \
   LogicalResult OP::reifyResultShapes(OpBuilder &builder,                      \
                                       ReifiedRankedShapedTypeDims &shapes) {   \
-    return reifyInitShapes(                                                    \
-        cast<DestinationStyleOpInterface>(getOperation()), builder, shapes);   \
+    return reifyInitShapes(cast<DestinationStyleOpInterface>(getOperation()),  \
+                           builder, shapes);                                   \
   }
 
 FLASHNORM_DPS_METHODS(RMSNormOp)
@@ -209,6 +228,11 @@ LogicalResult MatmulOp::verify() {
       (getResidual() &&
        failed(verifyShape(*this, getResidual(), shape, "residual", rows))))
     return failure();
+  SmallVector<Value> sameRows(getInits());
+  if (getResidual())
+    sameRows.push_back(getResidual());
+  if (failed(verifyLeadingDims(*this, sameRows, x.getRank() - 1)))
+    return failure();
   // (C3)
   if (failed(verifyVector(*this, getBias(), getN(), "bias")) ||
       failed(verifyVector(*this, getNormWeight(), getN(), "norm_weight")) ||
@@ -230,14 +254,3 @@ LogicalResult LaunchOp::verify() {
     return emitOpError() << "needs an init";
   return verifyDestinationStyle(*this);
 }
-
-//===----------------------------------------------------------------------===//
-// Canonical forms
-//===----------------------------------------------------------------------===//
-
-void RMSNormOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                            MLIRContext *context) {}
-void LayerNormOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                              MLIRContext *context) {}
-void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                           MLIRContext *context) {}

@@ -14,10 +14,11 @@ include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-// bf16, f16 and f32 tensors or memrefs; f64 for the reference only.
+// The types that some chip multiplies, f32, and f64 for the reference.
+defvar FlashNorm_Floats = [F16, BF16, F32, F64];
 def FlashNorm_Shaped
-    : AnyTypeOf<[RankedTensorOf<[AnyFloat]>, MemRefRankOf<[AnyFloat], [1, 2, 3, 4, 5, 6]>],
-                "ranked tensor or memref of floats">;
+    : AnyTypeOf<[RankedTensorOf<FlashNorm_Floats>, MemRefOf<FlashNorm_Floats>],
+                "ranked tensor or memref of f16, bf16, f32 or f64">;
 
 class FlashNorm_DpsOp<string mnemonic, list<Trait> traits = []>
     : Op<FlashNorm_Dialect, mnemonic, !listconcat(traits, [
@@ -133,7 +134,7 @@ def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul"> {
   let description = [{
     ```
     acc[i,j] = sum_k x[i,k] * W[k,j]             // in f32
-    acc[i,j] = acc[i,j] / sqrt(mean_k(x[i,k]^2) + eps)   // pre_norm, rms only
+    acc[i,j] = acc[i,j] * (1 / sqrt(mean_k(x[i,k]^2) + eps)) // pre_norm, rms
     sum[i,j] = activation(acc[i,j] + bias[j]) + residual[i,j]
     y[i,j]   = post_norm_j(sum[i,j]) * norm_weight[j] + norm_bias[j]
     ```

@@ -1,0 +1,251 @@
+//===- FlashNormCanonicalize.cpp - Canonical forms ------------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every pattern here keeps each value that the op returns, up to the sign of a
+// zero. Casts of operands to less static types are folded by the tensor
+// dialect's own pattern for destination-style ops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace flashnorm;
+
+/// A constant whose elements are all `value`; a zero of either sign is 0.
+static bool isSplat(Value tensor, double value) {
+  DenseFPElementsAttr attr;
+  return tensor && matchPattern(tensor, m_Constant(&attr)) && attr.isSplat() &&
+         attr.getSplatValue<APFloat>().convertToDouble() == value;
+}
+
+static RankedTensorType tensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Operands that do nothing
+//===----------------------------------------------------------------------===//
+
+/// Removes an optional operand that is a splat of its neutral element.
+static bool dropSplat(MutableOperandRange operand, double neutral) {
+  if (operand.empty() || !isSplat(operand[0].get(), neutral))
+    return false;
+  operand.clear();
+  return true;
+}
+
+static bool dropNeutralOperands(RMSNormOp op) {
+  return dropSplat(op.getWeightMutable(), 1);
+}
+static bool dropNeutralOperands(LayerNormOp op) {
+  bool changed = dropSplat(op.getWeightMutable(), 1);
+  return dropSplat(op.getBiasMutable(), 0) || changed;
+}
+static bool dropNeutralOperands(MatmulOp op) {
+  bool changed = dropSplat(op.getBiasMutable(), 0);
+  changed |= dropSplat(op.getResidualMutable(), 0);
+  changed |= dropSplat(op.getNormWeightMutable(), 1);
+  return dropSplat(op.getNormBiasMutable(), 0) || changed;
+}
+
+/// A weight of ones, a bias or residual of zeros goes away.
+template <typename OpTy> struct DropNeutralOperands : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.startOpModification(op);
+    if (!dropNeutralOperands(op)) {
+      rewriter.cancelOpModification(op);
+      return failure();
+    }
+    rewriter.finalizeOpModification(op);
+    return success();
+  }
+};
+
+/// Without weight and bias there is one place to round only.
+template <typename OpTy> struct ResetCastPosition : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    bool hasAffine = static_cast<bool>(op.getWeight());
+    if constexpr (std::is_same_v<OpTy, LayerNormOp>)
+      hasAffine |= static_cast<bool>(op.getBias());
+    if (hasAffine || op.getCast() == CastPosition::AfterAffine)
+      return failure();
+    rewriter.modifyOpInPlace(op,
+                             [&] { op.setCast(CastPosition::AfterAffine); });
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Inits and results
+//===----------------------------------------------------------------------===//
+
+/// Statistics or a sum that nobody reads are not computed.
+template <typename OpTy> struct DropUnusedResults : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults() < 2 ||
+        !llvm::all_of(op->getResults().drop_front(),
+                      [](Value result) { return result.use_empty(); }))
+      return failure();
+    // Inits come last in each of the ops.
+    unsigned kept = op->getNumOperands() - (op.getInits().size() - 1);
+    OperationState state(op.getLoc(), op->getName());
+    state.addOperands(op->getOperands().take_front(kept));
+    state.addTypes(op->getResult(0).getType());
+    state.addAttributes(op->getDiscardableAttrDictionary().getValue());
+    state.useProperties(op.getProperties());
+    state.template getOrAddProperties<typename OpTy::Properties>()
+        .operandSegmentSizes.back() = 1;
+    Operation *newOp = rewriter.create(state);
+    SmallVector<Value> results(op->getNumResults());
+    results[0] = newOp->getResult(0);
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
+/// A result without elements is its init.
+template <typename OpTy> struct FoldEmptyResults : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults() == 0 ||
+        !llvm::is_contained(tensorType(op->getResult(0)).getShape(), 0))
+      return failure();
+    rewriter.replaceOp(op, SmallVector<Value>(op.getInits()));
+    return success();
+  }
+};
+
+/// What an init holds is never read: an op that fills it, and a constant, are
+/// dependencies for nothing.
+template <typename OpTy> struct SkipInitProducers : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    bool changed = false;
+    for (OpOperand &init : op.getInitsMutable()) {
+      Value value = init.get(), source = value;
+      while (auto producer =
+                 source.getDefiningOp<DestinationStyleOpInterface>()) {
+        if (!producer.hasPureTensorSemantics())
+          break;
+        source = producer.getTiedOpOperand(cast<OpResult>(source))->get();
+      }
+      if (isa<TensorType>(source.getType()) &&
+          matchPattern(source, m_Constant()))
+        source = tensor::EmptyOp::create(rewriter, op.getLoc(),
+                                         tensorType(source).getShape(),
+                                         tensorType(source).getElementType(),
+                                         tensorType(source).getEncoding());
+      if (source == value)
+        continue;
+      rewriter.modifyOpInPlace(op, [&] { init.set(source); });
+      changed = true;
+    }
+    return success(changed);
+  }
+};
+
+/// Sizes known from any operand become part of the result types.
+template <typename OpTy> struct RefineResultTypes : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults() == 0)
+      return failure();
+    // All inits, the input and the residual have the same leading dimensions.
+    unsigned rank = tensorType(op.getInput()).getRank() - 1;
+    SmallVector<Value> sameRows(op.getInits());
+    sameRows.push_back(op.getInput());
+    if constexpr (std::is_same_v<OpTy, MatmulOp>)
+      if (op.getResidual())
+        sameRows.push_back(op.getResidual());
+    SmallVector<int64_t> leading(rank, ShapedType::kDynamic);
+    for (Value value : sameRows)
+      for (unsigned dim = 0; dim < rank; ++dim)
+        if (!tensorType(value).isDynamicDim(dim))
+          leading[dim] = tensorType(value).getDimSize(dim);
+
+    SmallVector<Value> inits;
+    for (Value init : op.getInits()) {
+      SmallVector<int64_t> shape(leading);
+      llvm::append_range(shape, tensorType(init).getShape().drop_front(rank));
+      // The last dimension of an output is static in an operand: as many
+      // columns as the input, or as the weight.
+      if (shape.size() > rank)
+        shape.back() = columns(op);
+      auto type = tensorType(init).clone(shape);
+      inits.push_back(
+          type == init.getType()
+              ? init
+              : tensor::CastOp::create(rewriter, op.getLoc(), type, init));
+    }
+    if (llvm::equal(inits, op.getInits()))
+      return failure();
+
+    rewriter.setInsertionPointAfter(op);
+    rewriter.startOpModification(op);
+    op.getInitsMutable().assign(inits);
+    for (auto [result, init] : llvm::zip_equal(op->getResults(), inits)) {
+      Type oldType = result.getType();
+      if (oldType == init.getType())
+        continue;
+      result.setType(init.getType());
+      auto back =
+          tensor::CastOp::create(rewriter, op.getLoc(), oldType, result);
+      rewriter.replaceAllUsesExcept(result, back, back);
+    }
+    rewriter.finalizeOpModification(op);
+    return success();
+  }
+
+private:
+  static int64_t columns(OpTy op) {
+    if constexpr (std::is_same_v<OpTy, MatmulOp>)
+      return op.getN();
+    else
+      return tensorType(op.getInput()).getShape().back();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+template <typename OpTy>
+static void addCommonPatterns(RewritePatternSet &patterns) {
+  patterns.add<DropNeutralOperands<OpTy>, DropUnusedResults<OpTy>,
+               FoldEmptyResults<OpTy>, SkipInitProducers<OpTy>,
+               RefineResultTypes<OpTy>>(patterns.getContext());
+}
+
+void RMSNormOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  addCommonPatterns<RMSNormOp>(patterns);
+  patterns.add<ResetCastPosition<RMSNormOp>>(context);
+}
+
+void LayerNormOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *context) {
+  addCommonPatterns<LayerNormOp>(patterns);
+  patterns.add<ResetCastPosition<LayerNormOp>>(context);
+}
+
+void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  addCommonPatterns<MatmulOp>(patterns);
+}

@@ -1,0 +1,100 @@
+// Every form of every op survives printing, parsing and bytecode.
+// RUN: flashnorm-opt %s --verify-roundtrip | FileCheck %s
+
+// CHECK-LABEL: func.func @rms_norm
+// CHECK: flashnorm.rms_norm ins(%{{.*}} : tensor<?x256xbf16>) outs(%{{.*}} : tensor<?x256xbf16>) {eps = 9.9999999999999995E-7 : f64} -> tensor<?x256xbf16>
+func.func @rms_norm(%x: tensor<?x256xbf16>, %init: tensor<?x256xbf16>) -> tensor<?x256xbf16> {
+  %y = flashnorm.rms_norm ins(%x : tensor<?x256xbf16>)
+         outs(%init : tensor<?x256xbf16>) {eps = 1.0e-6 : f64} -> tensor<?x256xbf16>
+  return %y : tensor<?x256xbf16>
+}
+
+// The default cast position is not printed, the other one is.
+// CHECK-LABEL: func.func @rms_norm_statistics
+// CHECK: flashnorm.rms_norm {{.*}} weight(%{{.*}} : tensor<256xf32>) {{.*}} {cast = #flashnorm.cast_position<before_affine>, eps
+// CHECK-NOT: cast =
+func.func @rms_norm_statistics(%x: tensor<2x?x256xf16>, %w: tensor<256xf32>, %init: tensor<2x?x256xbf16>, %rstd: tensor<2x?xf32>) -> (tensor<2x?x256xbf16>, tensor<2x?xf32>) {
+  %y:2 = flashnorm.rms_norm ins(%x : tensor<2x?x256xf16>) weight(%w : tensor<256xf32>)
+           outs(%init, %rstd : tensor<2x?x256xbf16>, tensor<2x?xf32>)
+           {eps = 1.0e-6 : f64, cast = #flashnorm.cast_position<before_affine>}
+           -> tensor<2x?x256xbf16>, tensor<2x?xf32>
+  %z:2 = flashnorm.rms_norm ins(%x : tensor<2x?x256xf16>) weight(%w : tensor<256xf32>)
+           outs(%y#0, %rstd : tensor<2x?x256xbf16>, tensor<2x?xf32>)
+           {eps = 1.0e-6 : f64, cast = #flashnorm.cast_position<after_affine>}
+           -> tensor<2x?x256xbf16>, tensor<2x?xf32>
+  return %z#0, %z#1 : tensor<2x?x256xbf16>, tensor<2x?xf32>
+}
+
+// A vector has one row; its statistics are scalars.
+// CHECK-LABEL: func.func @layer_norm_vector
+// CHECK: flashnorm.layer_norm ins(%{{.*}} : tensor<256xf64>) weight(%{{.*}} : tensor<256xf64>) bias(%{{.*}} : tensor<256xf64>)
+func.func @layer_norm_vector(%x: tensor<256xf64>, %w: tensor<256xf64>, %init: tensor<256xf64>, %stat: tensor<f64>) -> (tensor<256xf64>, tensor<f64>, tensor<f64>) {
+  %y:3 = flashnorm.layer_norm ins(%x : tensor<256xf64>) weight(%w : tensor<256xf64>) bias(%w : tensor<256xf64>)
+           outs(%init, %stat, %stat : tensor<256xf64>, tensor<f64>, tensor<f64>)
+           {eps = 0.0 : f64} -> tensor<256xf64>, tensor<f64>, tensor<f64>
+  return %y#0, %y#1, %y#2 : tensor<256xf64>, tensor<f64>, tensor<f64>
+}
+
+// CHECK-LABEL: func.func @matmul_plain
+// CHECK: flashnorm.matmul ins(%{{.*}}, %{{.*}} : tensor<8x512xbf16>, tensor<512x256xbf16>) outs(%{{.*}} : tensor<8x256xf32>) -> tensor<8x256xf32>
+func.func @matmul_plain(%x: tensor<8x512xbf16>, %w: tensor<512x256xbf16>, %init: tensor<8x256xf32>) -> tensor<8x256xf32> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x512xbf16>, tensor<512x256xbf16>)
+         outs(%init : tensor<8x256xf32>) -> tensor<8x256xf32>
+  return %y : tensor<8x256xf32>
+}
+
+// CHECK-LABEL: func.func @matmul_full
+// CHECK: flashnorm.matmul
+// CHECK-SAME: bias(
+// CHECK-SAME: residual(
+// CHECK-SAME: norm_weight(
+// CHECK-SAME: norm_bias(
+// CHECK-SAME: activation = #flashnorm.activation<silu>
+// CHECK-SAME: plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [128, 256, 64], warps = [2, 1], stages = 4>
+// CHECK-SAME: post_norm = #flashnorm.norm<layer, eps = 1.000000e-05>
+// CHECK-SAME: pre_norm = #flashnorm.norm<rms, eps = 1.000000e-05>
+// CHECK-SAME: transpose_weight
+func.func @matmul_full(%x: tensor<2x?x512xbf16>, %w: tensor<256x512xbf16>, %v: tensor<256xf32>, %r: tensor<2x?x256xbf16>, %init: tensor<2x?x256xbf16>) -> (tensor<2x?x256xbf16>, tensor<2x?x256xbf16>) {
+  %y:2 = flashnorm.matmul ins(%x, %w : tensor<2x?x512xbf16>, tensor<256x512xbf16>)
+           bias(%v : tensor<256xf32>) residual(%r : tensor<2x?x256xbf16>)
+           norm_weight(%v : tensor<256xf32>) norm_bias(%v : tensor<256xf32>)
+           outs(%init, %init : tensor<2x?x256xbf16>, tensor<2x?x256xbf16>)
+           {transpose_weight, activation = #flashnorm.activation<silu>,
+            pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>,
+            post_norm = #flashnorm.norm<layer, eps = 1.0e-05>,
+            plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [128, 256, 64], warps = [2, 1], stages = 4>}
+           -> tensor<2x?x256xbf16>, tensor<2x?x256xbf16>
+  return %y#0, %y#1 : tensor<2x?x256xbf16>, tensor<2x?x256xbf16>
+}
+
+// No rows at all is fine.
+// CHECK-LABEL: func.func @no_rows
+// CHECK: flashnorm.rms_norm
+func.func @no_rows(%x: tensor<0x256xf32>, %init: tensor<0x256xf32>) -> tensor<0x256xf32> {
+  %y = flashnorm.rms_norm ins(%x : tensor<0x256xf32>) outs(%init : tensor<0x256xf32>) {eps = 1.0e-6 : f64} -> tensor<0x256xf32>
+  return %y : tensor<0x256xf32>
+}
+
+// Memrefs of any layout and rank; nothing is returned.
+// CHECK-LABEL: func.func @memrefs
+// CHECK: flashnorm.layer_norm ins({{.*}}) outs({{.*}}) {eps = 1.000000e-05 : f64}{{$}}
+// CHECK: flashnorm.matmul ins({{.*}}) outs({{.*}} : memref<?x16xbf16>){{$}}
+// CHECK: flashnorm.rms_norm
+func.func @memrefs(%x: memref<?x32xbf16, strided<[?, 1], offset: ?>>, %w: memref<32x16xbf16, affine_map<(d0, d1) -> (d1, d0)>>, %z: memref<?x16xbf16>, %deep: memref<1x1x1x1x1x1x1x8xf16, 3>) {
+  flashnorm.layer_norm ins(%x : memref<?x32xbf16, strided<[?, 1], offset: ?>>) outs(%x : memref<?x32xbf16, strided<[?, 1], offset: ?>>) {eps = 1.0e-5 : f64}
+  flashnorm.matmul ins(%x, %w : memref<?x32xbf16, strided<[?, 1], offset: ?>>, memref<32x16xbf16, affine_map<(d0, d1) -> (d1, d0)>>) outs(%z : memref<?x16xbf16>)
+  flashnorm.rms_norm ins(%deep : memref<1x1x1x1x1x1x1x8xf16, 3>) outs(%deep : memref<1x1x1x1x1x1x1x8xf16, 3>) {eps = 1.0e-5 : f64}
+  return
+}
+
+// CHECK-LABEL: func.func @launch
+// CHECK: flashnorm.launch @kernels::@gemm ins(%{{.*}} : tensor<?x512xbf16>) outs(%{{.*}} : tensor<?x256xbf16>) -> tensor<?x256xbf16>
+// CHECK: flashnorm.launch @kernels::@fill outs(%{{.*}} : tensor<?x256xbf16>) -> tensor<?x256xbf16>
+func.func @launch(%x: tensor<?x512xbf16>, %init: tensor<?x256xbf16>) -> tensor<?x256xbf16> {
+  %y = flashnorm.launch @kernels::@gemm ins(%x : tensor<?x512xbf16>) outs(%init : tensor<?x256xbf16>) -> tensor<?x256xbf16>
+  %z = flashnorm.launch @kernels::@fill outs(%y : tensor<?x256xbf16>) -> tensor<?x256xbf16>
+  return %z : tensor<?x256xbf16>
+}
+
+// CHECK-LABEL: func.func @frozen(%{{.*}}: tensor<256xbf16> {flashnorm.frozen})
+func.func @frozen(%w: tensor<256xbf16> {flashnorm.frozen}) { return }
