@@ -34,9 +34,10 @@ Value DeviceBuilder::add(Value a, int64_t b) { return add(a, i32(b)); }
 Value DeviceBuilder::sub(Value a, int64_t b) {
   return createOrFold<arith::SubIOp>(a, i32(b));
 }
-Value DeviceBuilder::mul(Value a, int64_t b) {
-  return createOrFold<arith::MulIOp>(a, i32(b));
+Value DeviceBuilder::mul(Value a, Value b) {
+  return createOrFold<arith::MulIOp>(a, b);
 }
+Value DeviceBuilder::mul(Value a, int64_t b) { return mul(a, i32(b)); }
 Value DeviceBuilder::div(Value a, int64_t b) {
   return createOrFold<arith::DivUIOp>(a, i32(b));
 }

@@ -36,6 +36,7 @@ public:
   Value add(Value a, Value b);
   Value add(Value a, int64_t b);
   Value sub(Value a, int64_t b);
+  Value mul(Value a, Value b);
   Value mul(Value a, int64_t b);
   Value div(Value a, int64_t b); ///< unsigned
   Value rem(Value a, int64_t b); ///< unsigned

@@ -26,7 +26,8 @@ void KernelEmitter::emitForSlices(ForSlicesOp op) {
   for (int64_t slice = 0; slice < layout.numSlices; ++slice) {
     values[body.getArgument(0)] = family.readSlice(*this, acc, slice);
     values[body.getArgument(1)] = {
-        b.add(layout.column, slice * layout.sliceColumns)};
+        b.add(layout.column, slice * layout.sliceColumns),
+        b.add(layout.groupColumn, slice * layout.sliceColumns)};
     for (auto [i, value] : llvm::enumerate(carried))
       values[body.getArgument(2 + i)] = value;
     for (Operation &inner : body.without_terminator())
@@ -56,7 +57,7 @@ static Value emitMath(DeviceBuilder &b, Operation *op, ValueRange operands) {
                                          b.getStringAttr(name), operand)
         .getResult(0);
   };
-  auto exp2 = [&](Value x) { return intrinsic("llvm.nvvm.ex2.approx.f", x); };
+  auto exp2 = [&](Value x) -> Value { return LLVM::Exp2Op::create(b, x); };
   auto mul = [&](Value x, double y) -> Value {
     return arith::MulFOp::create(b, x, b.f32(y));
   };
@@ -71,7 +72,17 @@ static Value emitMath(DeviceBuilder &b, Operation *op, ValueRange operands) {
     Value q = arith::DivFOp::create(b, b.f32(2), b.addF(e, b.f32(1)));
     return arith::SubFOp::create(b, b.f32(1), q);
   }
+  if (isa<math::FmaOp>(op))
+    return b.fma(operands[0], operands[1], operands[2]);
   return Value();
+}
+
+bool KernelEmitter::hasDeviceForm(Operation *op) {
+  // The rest of math would call libdevice, which we do not link.
+  if (op->getDialect()->getNamespace() == "math")
+    return isa<math::RsqrtOp, math::ExpOp, math::TanhOp, math::FmaOp,
+               math::AbsFOp, math::CopySignOp>(op);
+  return op->getDialect()->getNamespace() == "arith";
 }
 
 Values KernelEmitter::cloneScalars(Block &body, ValueRange arguments) {
@@ -124,7 +135,7 @@ void KernelEmitter::emitAccumulate(AccumulateOp op) {
   bool masked = limit < config().getTileN();
   SmallVector<Value> inside(numColumns);
   for (int64_t c = 0; masked && c < numColumns; ++c)
-    inside[c] = b.less(b.add(index(op.getColumn()), layout.columns[c]),
+    inside[c] = b.less(b.add(group(op.getColumn()), layout.columns[c] / 8 * 8),
                        limit);
   for (auto [r, sum] : llvm::enumerate(sums)) {
     // Pairwise: the error grows with the logarithm of the columns.
@@ -210,10 +221,10 @@ Value KernelEmitter::rowInside(MemRefType type, Value row) {
   return b.less(row, type.getDimSize(0));
 }
 
-Value KernelEmitter::columnsInside(int64_t size, Value column) {
+Value KernelEmitter::columnsInside(int64_t size, Value column, int64_t c) {
   if (size % config().getTileN() == 0)
     return Value();
-  return b.less(column, size);
+  return b.less(b.add(group(column), layout.columns[c] / 8 * 8), size);
 }
 
 SmallVector<KernelEmitter::Run> KernelEmitter::runs(Type elementType) {
@@ -246,12 +257,12 @@ void KernelEmitter::emitLoadColvec(LoadColvecOp op) {
     Value column = b.add(index(op.getColumn()), layout.columns[run.first]);
     Type access = accessType(element, run.count);
     Values loaded =
-        b.ifElseZero(columnsInside(type.getDimSize(0), column), access, [&] {
+        b.ifElseZero(columnsInside(type.getDimSize(0), op.getColumn(), run.first), access, [&] {
           Value at = arith::ExtSIOp::create(b, b.getI64Type(), column);
           return Values{
               b.load(access, b.elementPtr(base, element, at),
                      run.count * element.getIntOrFloatBitWidth() / 8,
-                     /*invariant=*/true)};
+                     /*invariant=*/false)};
         });
     for (int64_t i = 0; i < run.count; ++i)
       result.push_back(convertFloat(vectorElement(b, loaded.front(), i),
@@ -286,7 +297,7 @@ void KernelEmitter::emitLoadFrag(LoadFragOp op) {
       for (Run run : all) {
         Value column = b.add(index(op.getColumn()), layout.columns[run.first]);
         accesses.append(b.ifElseZero(
-            columnsInside(type.getDimSize(1), column), access, [&] {
+            columnsInside(type.getDimSize(1), op.getColumn(), run.first), access, [&] {
               return Values{b.load(
                   access,
                   b.elementPtr(base, element, elementIndex(b, start, column)),
@@ -315,7 +326,7 @@ void KernelEmitter::emitStoreFrag(StoreFragOp op) {
       Value start = rowStart(b, row, type.getDimSize(1));
       for (Run run : runs(element)) {
         Value column = b.add(index(op.getColumn()), layout.columns[run.first]);
-        b.ifThen(columnsInside(type.getDimSize(1), column), [&] {
+        b.ifThen(columnsInside(type.getDimSize(1), op.getColumn(), run.first), [&] {
           Type access = accessType(element, run.count);
           Value value = LLVM::PoisonOp::create(b, access);
           for (int64_t i = 0; i < run.count; ++i) {

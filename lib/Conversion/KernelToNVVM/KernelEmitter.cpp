@@ -232,8 +232,7 @@ LogicalResult KernelEmitter::checkOps() {
     if (isa<KernelDialect>(op->getDialect()))
       return WalkResult::advance();
     bool inMap = op->getParentOfType<MapOp>() != nullptr;
-    StringRef dialect = op->getDialect() ? op->getDialect()->getNamespace() : "";
-    bool isScalar = (dialect == "arith" || dialect == "math") &&
+    bool isScalar = op->getDialect() && hasDeviceForm(op) &&
                     op->getNumRegions() == 0 && op->getNumResults() == 1;
     if (inMap && isScalar &&
         llvm::all_of(op->getResultTypes(), [](Type type) {
@@ -247,7 +246,7 @@ LogicalResult KernelEmitter::checkOps() {
         op->getResultTypes().front().isIndex())
       return WalkResult::advance();
     op->emitOpError() << "cannot stand in a kernel"
-                      << (inMap ? ": only arith and math ops on f32 can" : "");
+                      << (inMap ? ": only arithmetic on f32 can" : "");
     return WalkResult::interrupt();
   });
   if (result.wasInterrupted())
@@ -257,6 +256,14 @@ LogicalResult KernelEmitter::checkOps() {
         !isa<arith::ConstantOp, arith::AddIOp, arith::MulIOp, TileOriginOp,
              ZeroAccOp, FillOp, MapOp>(op))
       return op.emitOpError() << "cannot stand before the pipeline";
+  // Accesses of 16 bytes, and masks by groups of 8 columns.
+  for (Type type : kernel.getArgumentTypes()) {
+    auto memref = dyn_cast<MemRefType>(type);
+    bool isStatistic = memref && memref.getRank() == 1 && memref.isDynamicDim(0);
+    if (memref && !isStatistic && memref.getShape().back() % 8)
+      return kernel.emitOpError()
+             << "arrays must have a multiple of 8 columns, got " << memref;
+  }
   WalkResult slices = kernel.walk([&](ForSlicesOp op) {
     auto frag = cast<FragType>(op.getBody().getArgument(0).getType());
     if (frag.getColumns() == layout.sliceColumns)
@@ -277,11 +284,12 @@ void KernelEmitter::emitOp(Operation *op) {
           values[constant] = {b.clone(*op)->getResult(0)};
       })
       .Case([&](arith::AddIOp add) {
-        values[add] = {b.add(index(add.getLhs()), index(add.getRhs()))};
+        values[add] = {b.add(index(add.getLhs()), index(add.getRhs())),
+                       b.add(group(add.getLhs()), group(add.getRhs()))};
       })
       .Case([&](arith::MulIOp mul) {
-        values[mul] = {b.createOrFold<arith::MulIOp>(index(mul.getLhs()),
-                                                     index(mul.getRhs()))};
+        values[mul] = {b.mul(index(mul.getLhs()), index(mul.getRhs())),
+                       b.mul(group(mul.getLhs()), group(mul.getRhs()))};
       })
       .Case([&](TileOriginOp origin) {
         int64_t tiles =

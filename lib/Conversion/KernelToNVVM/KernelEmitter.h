@@ -49,6 +49,9 @@ public:
   /// registers for a distributed value.
   Values &operator[](Value value) { return values[value]; }
   Value index(Value value) { return values[value].front(); }
+  /// Of a column: where its group of 8 starts, the same for all threads of the
+  /// warp, and often a constant.
+  Value group(Value value) { return values[value].back(); }
   Value pointer(Value memref) { return pointers.lookup(memref); }
   Value tensorMap(Value memref) { return tensorMaps.lookup(memref); }
 
@@ -78,13 +81,15 @@ private:
   void emitLoadFrag(LoadFragOp op);
   void emitStoreFrag(StoreFragOp op);
   void emitStoreRowvec(StoreRowvecOp op);
+  /// A scalar op that the region of a map may hold.
+  static bool hasDeviceForm(mlir::Operation *op);
   Values cloneScalars(mlir::Block &body, ValueRange arguments);
   Value convertFloat(Value value, mlir::Type type);
   /// Row r of the tile at `row` lies inside of the array (null: all do).
   Value rowInside(mlir::MemRefType type, Value row);
-  /// `count` columns from `column` lie inside (null: all do). Sizes are
-  /// multiples of 8, so that a run is inside or outside as a whole.
-  Value columnsInside(int64_t size, Value column);
+  /// The group of 8 columns with column `c` of the layout lies inside (null:
+  /// all do). Sizes are multiples of 8: a group is inside or outside as a whole.
+  Value columnsInside(int64_t size, Value column, int64_t c);
   struct Run {
     int64_t first, count; ///< in RowLayout::columns
   };

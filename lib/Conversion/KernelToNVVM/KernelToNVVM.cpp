@@ -10,6 +10,8 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -54,6 +56,12 @@ struct ConvertKernelToNVVM
       ConvertKernelToNVVM>::ConvertKernelToNVVMPassBase;
 
   void runOnOperation() override {
+    // No libdevice: what PTX has no instruction for becomes arithmetic, before
+    // the scalar regions are unrolled.
+    RewritePatternSet patterns(&getContext());
+    populatePolynomialApproximateErfPattern(patterns);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+
     auto funcs = llvm::to_vector(getOperation().getOps<kernel::FuncOp>());
     for (kernel::FuncOp func : funcs)
       if (failed(convert(func)))

@@ -26,6 +26,7 @@ class KernelEmitter;
 /// columns[c]`.
 struct RowLayout {
   mlir::Value row, column;              ///< i32, this thread's first
+  mlir::Value groupColumn;              ///< i32, column rounded down to 8
   llvm::SmallVector<int64_t> rows;      ///< ascending
   llvm::SmallVector<int64_t> columns;   ///< ascending
   int64_t sliceColumns = 32;

@@ -114,7 +114,8 @@ void MmaSync::setUp(KernelEmitter &emitter) {
 
   RowLayout &layout = emitter.layout;
   layout.row = b.add(b.mul(warpM, warpRows), b.shr(lane, 2));
-  layout.column = b.add(b.mul(warpN, warpColumns), b.shl(b.bitAnd(lane, 3), 1));
+  layout.groupColumn = b.mul(warpN, warpColumns);
+  layout.column = b.add(layout.groupColumn, b.shl(b.bitAnd(lane, 3), 1));
   for (int64_t step = 0; step < rowSteps; ++step)
     layout.rows.append({16 * step, 16 * step + 8});
   for (int64_t step = 0; step < 4; ++step)

@@ -93,6 +93,7 @@ void Tcgen05::setUp(KernelEmitter &emitter) {
   RowLayout &layout = emitter.layout;
   layout.row = b.add(b.shl(b.bitAnd(warp, 3), 5), lane);
   layout.column = b.i32(0);
+  layout.groupColumn = layout.column;
   layout.rows = {0};
   for (int64_t column = 0; column < layout.sliceColumns; ++column)
     layout.columns.push_back(column);

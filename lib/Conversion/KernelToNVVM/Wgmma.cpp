@@ -104,8 +104,8 @@ void Wgmma::setUp(KernelEmitter &emitter) {
   RowLayout &layout = emitter.layout;
   layout.row = b.add(b.add(b.mul(groupM, 64), b.mul(b.bitAnd(warp, 3), 16)),
                      b.shr(lane, 2));
-  layout.column =
-      b.add(b.mul(groupN, groupColumns), b.shl(b.bitAnd(lane, 3), 1));
+  layout.groupColumn = b.mul(groupN, groupColumns);
+  layout.column = b.add(layout.groupColumn, b.shl(b.bitAnd(lane, 3), 1));
   layout.rows = {0, 8};
   for (int64_t step = 0; step < 4; ++step)
     layout.columns.append({8 * step, 8 * step + 1});
