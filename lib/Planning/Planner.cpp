@@ -17,6 +17,7 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace flashnorm;
 using llvm::Twine;
@@ -137,6 +138,29 @@ static std::optional<Plan> findBestPlan(const Problem &problem,
   return best;
 }
 
+/// The best chain that computes the same with fewer norms in the matmul: none
+/// or, of two, either one.
+static double estimateAlternative(const Problem &problem,
+                                  const TargetInfo &target, Family family) {
+  double best = std::numeric_limits<double>::infinity();
+  for (bool keepPre : {false, true})
+    for (bool keepPost : {false, true}) {
+      Problem matmul = problem, norms = problem;
+      (keepPre ? norms : matmul).preNorm = Norm::None;
+      (keepPost ? norms : matmul).postNorm = Norm::None;
+      if (norms.preNorm == Norm::None && norms.postNorm == Norm::None)
+        continue; // the fused op itself
+      if (matmul.postNorm == Norm::None)
+        matmul.hasNormWeight = matmul.hasNormBias = matmul.returnsSum = false;
+      double microseconds = 0;
+      std::string reason;
+      if (findBestPlan(matmul, target, family, microseconds, reason))
+        best =
+            std::min(best, microseconds + estimateSeparateNorms(norms, target));
+    }
+  return best;
+}
+
 bool flashnorm::isWorthFusing(double fusedMicroseconds,
                               double unfusedMicroseconds) {
   return fusedMicroseconds <= 1.02 * unfusedMicroseconds;
@@ -171,17 +195,10 @@ PlanDecision flashnorm::choosePlan(const Problem &problem,
     return decision;
   }
 
-  decision.unfusedMicroseconds = decision.fusedMicroseconds;
-  if (plan->strategy != Strategy::Gemm) {
-    Problem plain = problem;
-    plain.preNorm = plain.postNorm = Norm::None;
-    plain.hasNormWeight = plain.hasNormBias = plain.returnsSum = false;
-    double gemm = 0;
-    // A plain tile fits wherever a fused one does.
-    findBestPlan(plain, target, family, gemm, reason);
-    decision.unfusedMicroseconds =
-        gemm + estimateSeparateNorms(problem, target);
-  }
+  decision.unfusedMicroseconds =
+      plan->strategy == Strategy::Gemm
+          ? decision.fusedMicroseconds
+          : estimateAlternative(problem, target, family);
   if (options.onlyIfFaster && !isWorthFusing(decision.fusedMicroseconds,
                                              decision.unfusedMicroseconds)) {
     decision.reason =

@@ -42,7 +42,8 @@ struct PlanUsage {
 struct PlanDecision {
   std::optional<Plan> plan;
   std::string reason; ///< set when there is no plan
-  /// Estimated time in microseconds of the plan, and of the unfused chain.
+  /// Estimated time in microseconds of the plan, and of the best chain of
+  /// kernels that computes the same with at least one norm by itself.
   double fusedMicroseconds = 0, unfusedMicroseconds = 0;
 };
 

@@ -1,14 +1,27 @@
-//===- FuseNorms.cpp - Norms into matmuls
+//===- FuseNorms.cpp - Norms into the matmuls beside them -----------------===//
 //
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A norm can go two ways: into the epilogue of the matmul that makes its input
+// (post), or into the matmuls that read its result (pre), which then multiply
+// the un-normalised rows and scale them afterwards. For each norm both ways are
+// matched first, without changing anything; the planner puts a price on each
+// that is possible, and the one that saves more is taken.
+//
+//===----------------------------------------------------------------------===//
 
+#include "LeadingReshapes.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
+#include "flashnorm/Dialect/FlashNorm/Transforms/PlanUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -20,8 +33,332 @@ namespace flashnorm {
 using namespace flashnorm;
 
 namespace {
+/// What rms_norm and layer_norm have in common.
+struct NormView {
+  Operation *op;
+  Value input, weight, bias;
+  NormAttr attr;
+  bool hasStatistics;
+
+  Value getResult() const { return op->getResult(0); }
+};
+
+/// One way to fuse a norm: what was matched, or why it cannot be done.
+struct Candidate {
+  std::string reason; ///< empty: possible
+  double fused = 0, unfused = 0;
+  std::string plan; ///< of the first matmul, for the remark
+
+  bool isPossible() const { return reason.empty(); }
+  double getGain() const { return unfused - fused; }
+};
+
+struct PostCandidate : Candidate {
+  MatmulOp matmul;
+  /// From the matmul's result to the norm's input.
+  SmallVector<Operation *> reshapes;
+  /// The value before the norm is read elsewhere too.
+  bool needsSum = false;
+};
+
+struct PreCandidate : Candidate {
+  SmallVector<MatmulOp> matmuls;
+};
+
 struct FuseNorms : ::flashnorm::impl::FuseNormsPassBase<FuseNorms> {
-  using ::flashnorm::impl::FuseNormsPassBase<FuseNorms>::FuseNormsPassBase;
-  void runOnOperation() override {}
+  using FuseNormsPassBase::FuseNormsPassBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    FailureOr<PlanTarget> parsed =
+        parsePlanTarget(UnknownLoc::get(context), chip, family);
+    if (failed(parsed))
+      return failure();
+    target = *parsed;
+    return success();
+  }
+  void runOnOperation() override;
+
+private:
+  PostCandidate matchPost(const NormView &norm, DominanceInfo &dominance);
+  PreCandidate matchPre(const NormView &norm);
+  void report(const NormView &norm, const Candidate &candidate, StringRef what);
+
+  PlanTarget target;
 };
 } // namespace
+
+static std::optional<NormView> viewNorm(Operation *op) {
+  auto view = [](auto norm, Value bias) -> std::optional<NormView> {
+    if (!norm.hasPureTensorSemantics())
+      return std::nullopt;
+    return NormView{
+        norm,
+        norm.getInput(),
+        norm.getWeight(),
+        bias,
+        NormAttr::get(norm.getContext(), norm.getKind(), norm.getEpsAttr()),
+        norm.hasStatistics()};
+  };
+  if (auto rms = dyn_cast<RMSNormOp>(op))
+    return view(rms, Value());
+  if (auto layer = dyn_cast<LayerNormOp>(op))
+    return view(layer, layer.getBias());
+  return std::nullopt;
+}
+
+static Norm getNormKind(const NormView &norm) {
+  return norm.attr.getKind() == NormKind::RMS ? Norm::RMS : Norm::Layer;
+}
+
+//===----------------------------------------------------------------------===//
+// Into the matmul before
+//===----------------------------------------------------------------------===//
+
+PostCandidate FuseNorms::matchPost(const NormView &norm,
+                                   DominanceInfo &dominance) {
+  PostCandidate candidate;
+  auto decline = [&](const Twine &reason) {
+    candidate.reason = reason.str();
+    return candidate;
+  };
+  Value source = lookThroughReshapes(norm.input, candidate.reshapes);
+  candidate.matmul = source.getDefiningOp<MatmulOp>();
+  if (!candidate.matmul)
+    return decline("no flashnorm.matmul makes its input");
+  MatmulOp matmul = candidate.matmul;
+  if (matmul.getPostNorm())
+    return decline("the matmul before it has a norm in its epilogue already");
+  if (matmul.returnsSum())
+    return decline("the matmul before it has a second result already");
+  if (matmul.getPlan())
+    return decline("the matmul before it carries a plan for itself alone");
+  if (norm.hasStatistics)
+    return decline("its statistics are results, which no epilogue returns");
+  if (matmul->getBlock() != norm.op->getBlock())
+    return decline("the matmul before it stands in another block");
+
+  SmallVector<OpOperand *> uses;
+  collectUses(source, uses, norm.op);
+  candidate.needsSum = !uses.empty();
+  // Other readers may stand right behind the matmul, so that the fused op has
+  // to stand there as well.
+  if (candidate.needsSum)
+    for (Value parameter : {norm.weight, norm.bias})
+      if (parameter && !dominance.properlyDominates(parameter, matmul))
+        return decline("its weight or bias is computed after the matmul");
+
+  // Describe the fused op to the planner without building it.
+  std::string reason;
+  FailureOr<Problem> problem = getProblem(matmul, reason);
+  if (failed(problem))
+    return decline(reason);
+  for (Value value : {norm.getResult(), norm.weight, norm.bias})
+    if (value && !getPlannerType(value.getType()))
+      return decline(describeUnknownType(value.getType()));
+  problem->outputType = *getPlannerType(norm.getResult().getType());
+  problem->postNorm = getNormKind(norm);
+  problem->hasNormWeight = bool(norm.weight);
+  problem->hasNormBias = bool(norm.bias);
+  problem->returnsSum = candidate.needsSum;
+  PlanDecision decision = choosePlan(*problem, *target.target, target.options);
+  if (!decision.plan)
+    return decline(decision.reason);
+  candidate.fused = decision.fusedMicroseconds;
+  candidate.unfused = decision.unfusedMicroseconds;
+  candidate.plan = describePlan(*decision.plan);
+  return candidate;
+}
+
+static void fusePost(IRRewriter &rewriter, const NormView &norm,
+                     PostCandidate &candidate) {
+  MatmulOp matmul = candidate.matmul;
+  Location loc = rewriter.getFusedLoc({matmul.getLoc(), norm.op->getLoc()});
+  rewriter.setInsertionPoint(candidate.needsSum ? matmul.getOperation()
+                                                : norm.op);
+  Value oldInit = matmul.getInits().front();
+  auto oldType = cast<RankedTensorType>(matmul.getResult(0).getType());
+  Type elementType = getElementTypeOrSelf(norm.getResult().getType());
+
+  // One init serves y; with `sum` it keeps that role and y gets a new one.
+  SmallVector<Value> inits;
+  if (!candidate.needsSum && oldType.getElementType() == elementType)
+    inits.push_back(oldInit);
+  else
+    inits.push_back(tensor::EmptyOp::create(
+        rewriter, loc, tensor::getMixedSizes(rewriter, loc, oldInit),
+        elementType));
+  if (candidate.needsSum)
+    inits.push_back(oldInit);
+  auto fused =
+      MatmulOp::create(rewriter, loc, TypeRange(ValueRange(inits)),
+                       matmul.getInput(), matmul.getWeight(), matmul.getBias(),
+                       matmul.getResidual(), norm.weight, norm.bias, inits,
+                       matmul.getTransposeWeightAttr(), matmul.getPreNormAttr(),
+                       norm.attr, matmul.getActivationAttr(), PlanAttr());
+  fused->setDiscardableAttrs(matmul->getDiscardableAttrDictionary());
+
+  // The norm's input has the dimensions of its result, but each may know more
+  // of them statically.
+  rewriter.setInsertionPoint(norm.op);
+  Value result =
+      applyReshapes(rewriter, loc, fused.getResult(0), candidate.reshapes);
+  if (result.getType() != norm.getResult().getType())
+    result = tensor::CastOp::create(rewriter, loc, norm.getResult().getType(),
+                                    result);
+  rewriter.replaceOp(norm.op, result);
+  // Without `sum`, nobody reads the elements any more: only dimensions, which
+  // the init has too.
+  rewriter.replaceAllUsesWith(
+      matmul.getResult(0), candidate.needsSum ? fused.getResult(1) : oldInit);
+  rewriter.eraseOp(matmul);
+  for (Operation *reshape : llvm::reverse(candidate.reshapes))
+    if (isOpTriviallyDead(reshape))
+      rewriter.eraseOp(reshape);
+}
+
+//===----------------------------------------------------------------------===//
+// Into the matmuls after
+//===----------------------------------------------------------------------===//
+
+PreCandidate FuseNorms::matchPre(const NormView &norm) {
+  PreCandidate candidate;
+  auto decline = [&](const Twine &reason) {
+    candidate.reason = reason.str();
+    return candidate;
+  };
+  SmallVector<OpOperand *> uses;
+  collectUses(norm.getResult(), uses);
+  bool feedsMatmul = llvm::any_of(
+      uses, [](OpOperand *use) { return isa<MatmulOp>(use->getOwner()); });
+  if (!feedsMatmul)
+    return decline("no flashnorm.matmul reads its result");
+  if (getNormKind(norm) == Norm::Layer)
+    return decline("a layer norm before a matmul has no kernel; rms has");
+  if (norm.weight)
+    return decline("its weight is not folded into the matmuls after it");
+  if (norm.hasStatistics)
+    return decline("its statistics are results");
+  // All consumers are deferred or none: one that needs the normalised value
+  // would keep the norm alive, and the others would pay for it twice.
+  for (OpOperand *use : uses) {
+    auto matmul = dyn_cast<MatmulOp>(use->getOwner());
+    if (!matmul || use != &matmul.getInputMutable())
+      return decline("'" + use->getOwner()->getName().getStringRef() +
+                     "' needs the normalised value");
+    if (matmul.getPreNorm())
+      return decline("a matmul after it has a norm before it already");
+    if (matmul.getPlan())
+      return decline("a matmul after it carries a plan for itself alone");
+    if (matmul->getBlock() != norm.op->getBlock())
+      return decline("a matmul after it stands in another block");
+    candidate.matmuls.push_back(matmul);
+  }
+  if (getElementTypeOrSelf(norm.input.getType()) !=
+      getElementTypeOrSelf(norm.getResult().getType())) {
+    std::string reason;
+    llvm::raw_string_ostream(reason)
+        << "its input is " << getElementTypeOrSelf(norm.input.getType())
+        << ", but the matmuls after it multiply "
+        << getElementTypeOrSelf(norm.getResult().getType());
+    return decline(reason);
+  }
+
+  // One norm's cost against the statistics in all of its consumers.
+  PlannerOptions options = target.options;
+  options.onlyIfFaster = false;
+  for (MatmulOp matmul : candidate.matmuls) {
+    std::string reason;
+    FailureOr<Problem> problem = getProblem(matmul, reason);
+    if (failed(problem))
+      return decline(reason);
+    problem->preNorm = Norm::RMS;
+    problem->preNormConsumers = candidate.matmuls.size();
+    PlanDecision decision = choosePlan(*problem, *target.target, options);
+    if (!decision.plan)
+      return decline(decision.reason);
+    candidate.fused += decision.fusedMicroseconds;
+    candidate.unfused += decision.unfusedMicroseconds;
+    if (candidate.plan.empty())
+      candidate.plan = describePlan(*decision.plan);
+  }
+  if (!isWorthFusing(candidate.fused, candidate.unfused))
+    return decline(llvm::formatv("estimated at {0:F1} us fused, {1:F1} us "
+                                 "unfused",
+                                 candidate.fused, candidate.unfused)
+                       .str());
+  return candidate;
+}
+
+static void fusePre(IRRewriter &rewriter, const NormView &norm,
+                    PreCandidate &candidate) {
+  for (MatmulOp matmul : candidate.matmuls)
+    rewriter.modifyOpInPlace(matmul, [&] { matmul.setPreNormAttr(norm.attr); });
+  rewriter.setInsertionPoint(norm.op);
+  Value input = norm.input;
+  if (input.getType() != norm.getResult().getType())
+    input = tensor::CastOp::create(rewriter, norm.op->getLoc(),
+                                   norm.getResult().getType(), input);
+  rewriter.replaceOp(norm.op, input);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+void FuseNorms::report(const NormView &norm, const Candidate &candidate,
+                       StringRef what) {
+  auto options = remark::RemarkOpts::name("NormFused")
+                     .category("flashnorm-fuse-norms")
+                     .function(getOperation().getSymName());
+  remark::passed(norm.op->getLoc(), options)
+      << llvm::formatv("{0} fused into {1}: {2}; estimated at {3:F1} us, "
+                       "{4:F1} us unfused",
+                       norm.op->getName(), what, candidate.plan,
+                       candidate.fused, candidate.unfused)
+             .str();
+}
+
+void FuseNorms::runOnOperation() {
+  SmallVector<Operation *> norms;
+  getOperation().walk([&](Operation *op) {
+    if (isa<RMSNormOp, LayerNormOp>(op))
+      norms.push_back(op);
+  });
+  DominanceInfo &dominance = getAnalysis<DominanceInfo>();
+  IRRewriter rewriter(&getContext());
+  for (Operation *op : norms) {
+    std::optional<NormView> norm = viewNorm(op);
+    if (!norm) // on memrefs: this pass runs before bufferization
+      continue;
+    PostCandidate post = matchPost(*norm, dominance);
+    PreCandidate pre = matchPre(*norm);
+    // Of two that save the same, the epilogue: there, statistics are made once.
+    bool takePost = post.isPossible() &&
+                    (!pre.isPossible() || post.getGain() >= pre.getGain());
+    if (takePost) {
+      report(*norm, post, "the matmul before it");
+      fusePost(rewriter, *norm, post);
+      ++numPostFused;
+      continue;
+    }
+    if (pre.isPossible()) {
+      report(*norm, pre,
+             pre.matmuls.size() == 1
+                 ? std::string("the matmul after it")
+                 : llvm::formatv("the {0} matmuls after it", pre.matmuls.size())
+                       .str());
+      fusePre(rewriter, *norm, pre);
+      ++numPreFused;
+      continue;
+    }
+    // Left as it is: it runs by itself.
+    auto options = remark::RemarkOpts::name("NormLeftUnfused")
+                       .category("flashnorm-fuse-norms")
+                       .function(getOperation().getSymName());
+    remark::missed(op->getLoc(), options)
+        << llvm::formatv("{0} left unfused; before: {1}; after: {2}",
+                         op->getName(), post.reason, pre.reason)
+               .str();
+    ++numLeftUnfused;
+  }
+}

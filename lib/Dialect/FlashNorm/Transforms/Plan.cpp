@@ -1,14 +1,21 @@
-//===- Plan.cpp - Plans for matmuls
+//===- Plan.cpp - Chooses how each matmul runs ----------------------------===//
 //
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Asks the planner about every flashnorm.matmul that has no plan and writes the
+// answer on it. What is fused stays fused: by now the question is how to run
+// it, not whether.
+//
+//===----------------------------------------------------------------------===//
 
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
+#include "flashnorm/Dialect/FlashNorm/Transforms/PlanUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -20,8 +27,58 @@ namespace flashnorm {
 using namespace flashnorm;
 
 namespace {
-struct Plan : ::flashnorm::impl::PlanPassBase<Plan> {
-  using ::flashnorm::impl::PlanPassBase<Plan>::PlanPassBase;
-  void runOnOperation() override {}
+struct PlanMatmuls : ::flashnorm::impl::PlanPassBase<PlanMatmuls> {
+  using PlanPassBase::PlanPassBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    FailureOr<PlanTarget> parsed =
+        parsePlanTarget(UnknownLoc::get(context), chip, family);
+    if (failed(parsed))
+      return failure();
+    target = *parsed;
+    target.options.onlyIfFaster = false;
+    return success();
+  }
+
+  void runOnOperation() override {
+    getOperation().walk([&](MatmulOp op) {
+      if (op.getPlan()) // a user's choice; --flashnorm-verify-plan checks it
+        return;
+      auto options = [&](StringRef name) {
+        return remark::RemarkOpts::name(name)
+            .category("flashnorm-plan")
+            .function(getOperation().getSymName());
+      };
+      std::string reason;
+      FailureOr<Problem> problem = getProblem(op, reason);
+      PlanDecision decision;
+      if (succeeded(problem)) {
+        decision = choosePlan(*problem, *target.target, target.options);
+        reason = decision.reason;
+      }
+      if (!decision.plan) {
+        // Without a plan the op is lowered to linalg.
+        remark::missed(op.getLoc(), options("MatmulNotPlanned"))
+            << llvm::formatv("no plan for {0}: {1}", target.target->chip,
+                             reason)
+                   .str();
+        ++numNotPlanned;
+        return;
+      }
+      op.setPlanAttr(getPlanAttr(&getContext(), *decision.plan));
+      PlanUsage usage = computeUsage(*decision.plan, *problem);
+      remark::passed(op.getLoc(), options("MatmulPlanned"))
+          << llvm::formatv(
+                 "{0}; {1} threads and {2} bytes of shared memory in a CTA; "
+                 "estimated at {3:F1} us",
+                 describePlan(*decision.plan), usage.threads,
+                 usage.sharedMemory, decision.fusedMicroseconds)
+                 .str();
+      ++numPlanned;
+    });
+  }
+
+private:
+  PlanTarget target;
 };
 } // namespace

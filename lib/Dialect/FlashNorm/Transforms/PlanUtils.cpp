@@ -22,8 +22,8 @@ static_assert(int(PlanFamily::MmaSync) == int(Family::MmaSync) &&
               int(PlanFamily::Wgmma) == int(Family::Wgmma) &&
               int(PlanFamily::Tcgen05) == int(Family::Tcgen05));
 
-static std::optional<ElementType> getElementType(Value value) {
-  Type type = getElementTypeOrSelf(value.getType());
+std::optional<ElementType> flashnorm::getPlannerType(Type type) {
+  type = getElementTypeOrSelf(type);
   if (type.isBF16())
     return ElementType::BF16;
   if (type.isF16())
@@ -31,6 +31,14 @@ static std::optional<ElementType> getElementType(Value value) {
   if (type.isF32())
     return ElementType::F32;
   return std::nullopt;
+}
+
+std::string flashnorm::describeUnknownType(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "element type " << getElementTypeOrSelf(type)
+      << " has no kernel; bf16, f16 and f32 have";
+  return text;
 }
 
 static Norm getNorm(std::optional<NormAttr> attr) {
@@ -41,10 +49,8 @@ static Norm getNorm(std::optional<NormAttr> attr) {
 
 FailureOr<Problem> flashnorm::getProblem(MatmulOp op, std::string &reason) {
   for (Value operand : op->getOperands())
-    if (!getElementType(operand)) {
-      llvm::raw_string_ostream(reason)
-          << "element type " << getElementTypeOrSelf(operand.getType())
-          << " has no kernel; bf16, f16 and f32 have";
+    if (!getPlannerType(operand.getType())) {
+      reason = describeUnknownType(operand.getType());
       return failure();
     }
 
@@ -61,8 +67,8 @@ FailureOr<Problem> flashnorm::getProblem(MatmulOp op, std::string &reason) {
     problem.m = rows;
   problem.n = op.getN();
   problem.k = op.getK();
-  problem.inputType = *getElementType(op.getInput());
-  problem.outputType = *getElementType(op.getInits().front());
+  problem.inputType = *getPlannerType(op.getInput().getType());
+  problem.outputType = *getPlannerType(op.getInits().front().getType());
   problem.transposeWeight = op.getTransposeWeight();
   problem.preNorm = getNorm(op.getPreNorm());
   problem.postNorm = getNorm(op.getPostNorm());

@@ -1,14 +1,18 @@
-//===- VerifyPlan.cpp - Rejects plans that cannot run
+//===- VerifyPlan.cpp - Rejects plans that cannot run ---------------------===//
 //
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A plan may be written by hand. This holds each against the limits of its own
+// chip, so that lowering can take them for granted.
+//
+//===----------------------------------------------------------------------===//
 
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
+#include "flashnorm/Dialect/FlashNorm/Transforms/PlanUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 
@@ -19,9 +23,32 @@ namespace flashnorm {
 
 using namespace flashnorm;
 
+static LogicalResult verifyPlanOf(MatmulOp op) {
+  Plan plan = getPlan(op.getPlanAttr());
+  const TargetInfo *target = lookupTarget(plan.chip);
+  if (!target)
+    return op.emitOpError() << "plan is for unknown chip '" << plan.chip
+                            << "'; legal are " << describeLegalChips();
+  std::string reason;
+  FailureOr<Problem> problem = getProblem(op, reason);
+  if (succeeded(problem))
+    reason = verifyPlan(plan, *problem, *target);
+  if (!reason.empty())
+    return op.emitOpError() << "plan cannot run: " << reason;
+  return success();
+}
+
 namespace {
 struct VerifyPlan : ::flashnorm::impl::VerifyPlanPassBase<VerifyPlan> {
-  using ::flashnorm::impl::VerifyPlanPassBase<VerifyPlan>::VerifyPlanPassBase;
-  void runOnOperation() override {}
+  using VerifyPlanPassBase::VerifyPlanPassBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    // All wrong plans are reported, not only the first.
+    getOperation().walk([&](MatmulOp op) {
+      if (op.getPlan() && failed(verifyPlanOf(op)))
+        signalPassFailure();
+    });
+  }
 };
 } // namespace

@@ -124,32 +124,188 @@ def FuseEpiloguesPass : Pass<"flashnorm-fuse-epilogues", "::mlir::func::FuncOp">
 
 def FoldNormWeightPass : Pass<"flashnorm-fold-norm-weight", "::mlir::ModuleOp"> {
   let summary = "folds the weight of an RMSNorm into the matmuls that follow it";
-  let dependentDialects = ["::flashnorm::FlashNormDialect",
+  let description = [{
+    `(x * rstd * g) W = (x * rstd) (diag(g) W)`: a norm's weight can be moved
+    into the weight of the matmuls that read its result. Only a norm without one
+    can be computed after the multiplication (`--flashnorm-fuse-norms`), and the
+    norm itself has less to do.
+
+    Weights are usually arguments. Where the caller promises the same values on
+    every call (`flashnorm.frozen`), the product is computed once, in a generated
+    function that the caller runs before the first call:
+
+    ```mlir
+    // Before
+    func.func @f(%x: tensor<?x256xbf16>,
+                 %g: tensor<256xbf16> {flashnorm.frozen},
+                 %w: tensor<256x512xbf16> {flashnorm.frozen}) -> tensor<?x512xbf16> {
+      ...
+      %n = flashnorm.rms_norm ins(%x : ...) weight(%g : ...) outs(...) ...
+      %y = flashnorm.matmul ins(%n, %w : ...) outs(...) ...
+
+    // After
+    func.func @f(%x: tensor<?x256xbf16>,
+                 %g: tensor<256xbf16> {flashnorm.frozen},
+                 %w: tensor<256x512xbf16> {flashnorm.frozen},
+                 %p: tensor<256x512xbf16> {flashnorm.prepared = 0 : i64})
+        -> tensor<?x512xbf16>
+        attributes {flashnorm.prepare_weights = @f_prepare_weights} {
+      ...
+      %n = flashnorm.rms_norm ins(%x : ...) outs(...) ...
+      %y = flashnorm.matmul ins(%n, %p : ...) outs(...) ...
+
+    func.func @f_prepare_weights(%g: tensor<256xbf16> {flashnorm.source = 1 : i64},
+                                 %w: tensor<256x512xbf16> {flashnorm.source = 2 : i64})
+        -> tensor<256x512xbf16>
+    ```
+
+    New arguments come after the old ones, and no old one is removed or changed:
+    a weight that is also used elsewhere stays as it is. `flashnorm.prepared`
+    is the index of the result of the prepare function that the caller passes,
+    `flashnorm.source` the index of the entry's argument that the prepare
+    function gets. An existing prepare function is extended. Constants take part
+    too: beside a frozen argument they are copied into the prepare function, and
+    a product of two constants of at most 1 MB is a constant again.
+
+    Preconditions, for each norm: an `rms_norm` with a weight; all uses of its
+    result are the input of a `flashnorm.matmul` without a norm before it,
+    possibly through reshapes of the leading dimensions; its weight and theirs
+    are frozen arguments or constants; nothing else in the module calls or
+    refers to the function. All consumers are changed or none.
+
+    Numerics: changes rounding. `g * W` is computed in f32 (f64 when a factor
+    is), and rounded once to the type of W; the norm's own product is rounded
+    without `g`.
+
+    Remarks (category `flashnorm-fold-norm-weight`): passed for each folded
+    weight, missed for each norm with a weight in front of a matmul that keeps
+    it, with the reason.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::flashnorm::FlashNormDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numFolded", "folded", "norm weights folded into matmuls">,
+    Statistic<"numPrepared", "prepared", "weights made by prepare functions">,
+    Statistic<"numKept", "kept", "norm weights kept in front of a matmul">];
 }
 
 def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::func::FuncOp"> {
   let summary = "fuses norms with the matmuls before or after them";
+  let description = [{
+    A norm is limited by memory bandwidth and leaves the tensor cores idle. Two
+    places make it nearly free:
+
+    After a matmul, in its epilogue (wide tile): one CTA owns whole rows of the
+    product and normalises them before they leave the registers.
+
+    ```mlir
+    // Before
+    %y = flashnorm.matmul ins(%x, %w : ...) bias(%b : ...) outs(...) ...
+    %n = flashnorm.layer_norm ins(%y : ...) weight(%g : ...) outs(...) {eps = 1.0e-05 : f64} ...
+    // After
+    %n = flashnorm.matmul ins(%x, %w : ...) bias(%b : ...) norm_weight(%g : ...) outs(...)
+           {post_norm = #flashnorm.norm<layer, eps = 1.0e-05>} ...
+    ```
+
+    If the value before the norm has other readers, it becomes the second result
+    of the matmul.
+
+    Before one or several matmuls (lazy pre-norm): `rms(x) W = diag(rstd) (x W)`,
+    so that x is multiplied first while its squares are summed beside the MMA.
+
+    ```mlir
+    // Before
+    %n = flashnorm.rms_norm ins(%x : ...) outs(...) {eps = 1.0e-05 : f64} ...
+    %q = flashnorm.matmul ins(%n, %wq : ...) outs(...) ...
+    %k = flashnorm.matmul ins(%n, %wk : ...) outs(...) ...
+    // After
+    %q = flashnorm.matmul ins(%x, %wq : ...) outs(...)
+           {pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>} ...
+    %k = flashnorm.matmul ins(%x, %wk : ...) outs(...)
+           {pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>} ...
+    ```
+
+    Both look through reshapes of the leading dimensions. When both are
+    possible for a norm, the one with the larger estimated gain is taken; the
+    epilogue when they are equal.
+
+    Preconditions. Both: the planner has a plan for the fused matmul on `chip`,
+    estimated no slower than the chain; norm and matmuls are in one block; no
+    statistics results; the matmuls carry no plan yet. Before: `rms_norm` without
+    weight (see `--flashnorm-fold-norm-weight`), x of the type that the matmul
+    multiplies, and all readers of the result are matmuls that take it as their
+    input: all are deferred or none.
+
+    Leaves alone: what fails a precondition, and norms on memrefs.
+
+    Numerics: skips roundings, so more accurate. After: the norm reads the f32
+    accumulator instead of y rounded to its type, and `cast = before_affine` is
+    dropped, as the weight is multiplied in f32. Before: the normalised x is not
+    rounded; statistics are of the x that the MMA reads.
+
+    Remarks (category `flashnorm-fuse-norms`): passed for each fused norm with
+    plan and estimate, missed for each other norm with the reason for each of the
+    two places.
+  }];
   let dependentDialects = ["::flashnorm::FlashNormDialect",
                            "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_90a\"", "target chip">,
     Option<"family", "family", "std::string", "\"auto\"",
            "MMA family: auto, mma_sync, wgmma or tcgen05">];
+  let statistics = [
+    Statistic<"numPostFused", "post-fused", "norms fused into the matmul before">,
+    Statistic<"numPreFused", "pre-fused", "norms fused into the matmuls after">,
+    Statistic<"numLeftUnfused", "left-unfused", "norms left by themselves">];
 }
 
 def PlanPass : Pass<"flashnorm-plan", "::mlir::func::FuncOp"> {
   let summary = "chooses how each flashnorm.matmul runs";
+  let description = [{
+    Writes `#flashnorm.plan` on every `flashnorm.matmul` that has none: the
+    cheapest tile, split over warps, and number of stages that the chip can run,
+    by the cost model of docs/Planning.md.
+
+    ```mlir
+    // Before
+    %y = flashnorm.matmul ins(%x, %w : ...) outs(...) ...
+    // After
+    %y = flashnorm.matmul ins(%x, %w : ...) outs(...)
+           {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                                   tile = [128, 64, 32], warps = [2, 1], stages = 2>} ...
+    ```
+
+    A plan that is there is kept: this is how to override one by hand. `family`
+    says which MMA instructions to plan for; `auto` takes wgmma on sm_90a and
+    mma_sync on every other chip.
+
+    Leaves alone: matmuls that no kernel can run (element types, sizes that are
+    not multiples of 8, rows that are too wide); they lower to linalg.
+
+    Remarks (category `flashnorm-plan`): passed for each plan, with threads,
+    shared memory and estimated time; missed for each matmul without one, with
+    the number that decided.
+  }];
   let dependentDialects = ["::flashnorm::FlashNormDialect"];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_90a\"", "target chip">,
     Option<"family", "family", "std::string", "\"auto\"",
            "MMA family: auto, mma_sync, wgmma or tcgen05">];
+  let statistics = [
+    Statistic<"numPlanned", "planned", "matmuls that got a plan">,
+    Statistic<"numNotPlanned", "not-planned", "matmuls without a plan">];
 }
 
 def VerifyPlanPass : Pass<"flashnorm-verify-plan", "::mlir::func::FuncOp"> {
   let summary = "rejects plans that cannot run, with the value and the limit";
+  let description = [{
+    Checks each `#flashnorm.plan` against the chip that it names: family,
+    strategy, tile, warps, registers, tensor memory and shared memory. An error
+    names the value and the limit ("needs 274432 bytes of shared memory; sm_90a
+    has 232448"). Changes nothing.
+  }];
 }
 
 #endif // FLASHNORM_DIALECT_FLASHNORM_TRANSFORMS_PASSES_TD

@@ -17,6 +17,11 @@
 
 namespace flashnorm {
 
+/// The planner's word for an element type (of a shaped type), if it has one.
+std::optional<ElementType> getPlannerType(mlir::Type type);
+/// "element type f64 has no kernel; bf16, f16 and f32 have".
+std::string describeUnknownType(mlir::Type type);
+
 /// Describes an op to the planner. Fails when an operand or result has an
 /// element type that the planner has no word for (f64, f8, …); `reason` then
 /// names it.
