@@ -36,6 +36,26 @@ func.func private @frozen_value(tensor<4xf32> {flashnorm.frozen = 1 : i64})
 
 // -----
 
+// expected-error @+1 {{'flashnorm.prepared' must be an i64 that is not negative, got -1 : i64}}
+func.func private @prepared_index(tensor<4xf32> {flashnorm.prepared = -1 : i64})
+
+// -----
+
+// expected-error @+1 {{'flashnorm.source' must be an i64 that is not negative, got @f}}
+func.func private @source_index(tensor<4xf32> {flashnorm.source = @f})
+
+// -----
+
+// expected-error @+1 {{'flashnorm.prepare_weights' must be the name of a function, got "f"}}
+func.func private @prepare_weights_name() attributes {flashnorm.prepare_weights = "f"}
+
+// -----
+
+// expected-error @+1 {{only a function can have 'flashnorm.prepare_weights'}}
+module attributes {flashnorm.prepare_weights = @f} {}
+
+// -----
+
 // expected-error @+2 {{expected one of [none, relu, gelu, gelu_tanh, silu] for elementwise function of an epilogue, got: tanh}}
 // expected-error @+1 {{failed to parse FlashNorm_ActivationAttr parameter}}
 func.func private @activation() attributes {a = #flashnorm.activation<tanh>}

@@ -53,15 +53,39 @@ LogicalResult
 FlashNormDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
                                            unsigned argIndex,
                                            NamedAttribute attribute) {
-  if (attribute.getName() != getFrozenAttrName())
+  StringAttr name = attribute.getName();
+  bool isUnit = name == getFrozenAttrName();
+  bool isIndex = name == getPreparedAttrName() || name == getSourceAttrName();
+  if (!isUnit && !isIndex)
     return success();
   if (!isa<FunctionOpInterface>(op))
-    return op->emitOpError() << "only arguments of a function can be '"
-                             << getFrozenAttrName() << "'";
-  if (!isa<UnitAttr>(attribute.getValue()))
     return op->emitOpError()
-           << "'" << getFrozenAttrName() << "' must be a unit attribute, got "
+           << "only arguments of a function can be '" << name.getValue() << "'";
+  if (isUnit && !isa<UnitAttr>(attribute.getValue()))
+    return op->emitOpError()
+           << "'" << name.getValue() << "' must be a unit attribute, got "
            << attribute.getValue();
+  auto index = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (isIndex &&
+      (!index || !index.getType().isInteger(64) || index.getInt() < 0))
+    return op->emitOpError() << "'" << name.getValue()
+                             << "' must be an i64 that is not negative, got "
+                             << attribute.getValue();
+  return success();
+}
+
+LogicalResult
+FlashNormDialect::verifyOperationAttribute(Operation *op,
+                                           NamedAttribute attribute) {
+  if (attribute.getName() != getPrepareWeightsAttrName())
+    return success();
+  if (!isa<FunctionOpInterface>(op))
+    return op->emitOpError() << "only a function can have '"
+                             << getPrepareWeightsAttrName() << "'";
+  if (!isa<FlatSymbolRefAttr>(attribute.getValue()))
+    return op->emitOpError()
+           << "'" << getPrepareWeightsAttrName()
+           << "' must be the name of a function, got " << attribute.getValue();
   return success();
 }
 

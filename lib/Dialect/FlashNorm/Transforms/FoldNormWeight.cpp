@@ -1,14 +1,26 @@
-//===- FoldNormWeight.cpp - Norm weights into matmuls
+//===- FoldNormWeight.cpp - Norm weights into matmul weights --------------===//
 //
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// W' = diag(g) W for each matmul behind a norm with weight g. Where the factors
+// are frozen arguments, W' is a new argument, and a generated function computes
+// it; see docs/Overview.md, "Prepared weights".
+//
+//===----------------------------------------------------------------------===//
 
+#include "LeadingReshapes.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -19,9 +31,363 @@ namespace flashnorm {
 
 using namespace flashnorm;
 
+/// Larger constants stay out of the IR.
+static constexpr int64_t maxConstantBytes = 1 << 20;
+
 namespace {
-struct FoldNormWeight : ::flashnorm::impl::FoldNormWeightPassBase<FoldNormWeight> {
-  using ::flashnorm::impl::FoldNormWeightPassBase<FoldNormWeight>::FoldNormWeightPassBase;
-  void runOnOperation() override {}
+/// A value that is the same on every call: a frozen argument or a constant.
+struct Factor {
+  BlockArgument argument;
+  DenseElementsAttr constant;
+};
+
+/// One product diag(g) W; matmuls that share it share the result.
+struct Product {
+  Value normWeight, weight;
+  bool transposeWeight;
+
+  bool operator==(const Product &other) const {
+    return normWeight == other.normWeight && weight == other.weight &&
+           transposeWeight == other.transposeWeight;
+  }
+};
+
+/// The norm weights of one function.
+class Folder {
+public:
+  Folder(func::FuncOp entry, SymbolTable &symbolTable)
+      : entry(entry), symbolTable(symbolTable) {}
+
+  /// Folds the weight of `norm`, or returns why it stays. Nothing is changed
+  /// then.
+  std::string fold(RMSNormOp norm, ArrayRef<MatmulOp> matmuls);
+
+  int64_t getNumPrepared() const { return numPrepared; }
+
+private:
+  bool hasCallers();
+  std::string findPrepareFunction();
+  Value getProduct(const Product &product, Location loc);
+  Value addPrepared(const Product &product, Location loc);
+  Value getInPrepareFunction(OpBuilder &builder, Value value, Location loc);
+
+  func::FuncOp entry;
+  SymbolTable &symbolTable;
+  func::FuncOp prepare; ///< made when first needed
+  SmallVector<std::pair<Product, Value>> products;
+  std::optional<bool> callers;
+  int64_t numPrepared = 0;
+};
+
+struct FoldNormWeight
+    : ::flashnorm::impl::FoldNormWeightPassBase<FoldNormWeight> {
+  using FoldNormWeightPassBase::FoldNormWeightPassBase;
+  void runOnOperation() override;
 };
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// What can be folded
+//===----------------------------------------------------------------------===//
+
+static std::optional<Factor> getFactor(func::FuncOp entry, Value value) {
+  Factor factor;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() != &entry.getBody().front() ||
+        !entry.getArgAttr(argument.getArgNumber(),
+                          FlashNormDialect::getFrozenAttrName()))
+      return std::nullopt;
+    factor.argument = argument;
+    return factor;
+  }
+  if (!matchPattern(value, m_Constant(&factor.constant)))
+    return std::nullopt;
+  ShapedType type = factor.constant.getType();
+  int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  if (bytes > maxConstantBytes)
+    return std::nullopt;
+  return factor;
+}
+
+/// The product's type before rounding: f32, or f64 when a factor is.
+static Type getComputeType(Type a, Type b) {
+  MLIRContext *context = a.getContext();
+  if (a.isF64() || b.isF64())
+    return Float64Type::get(context);
+  return Float32Type::get(context);
+}
+
+static bool isMultipliable(Type type) {
+  return type.isF64() || type.getIntOrFloatBitWidth() <= 32;
+}
+
+bool Folder::hasCallers() {
+  if (!callers) {
+    std::optional<SymbolTable::UseRange> uses =
+        SymbolTable::getSymbolUses(entry, symbolTable.getOp());
+    callers = !uses || !uses->empty();
+  }
+  return *callers;
+}
+
+/// Looks up the prepare function that an earlier run made. Returns what is
+/// wrong with it, or nothing.
+std::string Folder::findPrepareFunction() {
+  if (prepare)
+    return "";
+  auto name = entry->getAttrOfType<FlatSymbolRefAttr>(
+      FlashNormDialect::getPrepareWeightsAttrName());
+  if (!name)
+    return "";
+  auto function =
+      dyn_cast_or_null<func::FuncOp>(symbolTable.lookup(name.getValue()));
+  if (!function || !llvm::hasSingleElement(function.getBody()))
+    return llvm::formatv("@{0} is not a function with one block",
+                         name.getValue())
+        .str();
+  prepare = function;
+  return "";
+}
+
+std::string Folder::fold(RMSNormOp norm, ArrayRef<MatmulOp> matmuls) {
+  // First all checks, so that all consumers are changed or none.
+  std::optional<Factor> normWeight = getFactor(entry, norm.getWeight());
+  if (!normWeight)
+    return "its weight is neither a frozen argument nor a constant of at most "
+           "1 MB";
+  bool needsArgument = false;
+  for (MatmulOp matmul : matmuls) {
+    if (matmul.getPreNorm())
+      return "a matmul after it has a norm before it already";
+    std::optional<Factor> weight = getFactor(entry, matmul.getWeight());
+    if (!weight)
+      return "the weight of a matmul after it is neither a frozen argument nor "
+             "a constant of at most 1 MB";
+    needsArgument |= normWeight->argument || weight->argument;
+    for (Value value : {norm.getWeight(), matmul.getWeight()})
+      if (!isMultipliable(getElementTypeOrSelf(value.getType())))
+        return "a weight is wider than 32 bits and not f64";
+  }
+  if (needsArgument) {
+    if (hasCallers())
+      return llvm::formatv("@{0}, whose arguments would change, is used in the "
+                           "module",
+                           entry.getSymName())
+          .str();
+    if (std::string reason = findPrepareFunction(); !reason.empty())
+      return reason;
+  }
+
+  for (MatmulOp matmul : matmuls) {
+    Product product = {norm.getWeight(), matmul.getWeight(),
+                       matmul.getTransposeWeight()};
+    matmul.getWeightMutable().assign(getProduct(product, norm.getLoc()));
+  }
+  norm.getWeightMutable().clear();
+  // Without a weight there is one place to round only.
+  norm.setCast(CastPosition::AfterAffine);
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// The product
+//===----------------------------------------------------------------------===//
+
+/// Multiplies two constants as the generated code would.
+static DenseElementsAttr multiply(DenseElementsAttr normWeight,
+                                  DenseElementsAttr weight,
+                                  bool transposeWeight) {
+  auto type = cast<RankedTensorType>(weight.getType());
+  auto elementType = cast<FloatType>(type.getElementType());
+  auto computeType =
+      cast<FloatType>(getComputeType(elementType, normWeight.getElementType()));
+  auto convert = [](APFloat value, FloatType type) {
+    bool losesInfo;
+    value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                  &losesInfo);
+    return value;
+  };
+  SmallVector<APFloat> factors;
+  for (const APFloat &value : normWeight.getValues<APFloat>())
+    factors.push_back(convert(value, computeType));
+  SmallVector<APFloat> values;
+  int64_t columns = type.getDimSize(1);
+  for (auto [index, value] : llvm::enumerate(weight.getValues<APFloat>())) {
+    int64_t k = transposeWeight ? index % columns : index / columns;
+    APFloat product = convert(value, computeType);
+    product.multiply(factors[k], APFloat::rmNearestTiesToEven);
+    values.push_back(convert(product, elementType));
+  }
+  return DenseElementsAttr::get(type, values);
+}
+
+/// diag(g) W as linalg: f32 product, rounded once.
+static Value buildProduct(OpBuilder &builder, Location loc, Value normWeight,
+                          Value weight, bool transposeWeight) {
+  auto type = cast<RankedTensorType>(weight.getType());
+  Type computeType = getComputeType(type.getElementType(),
+                                    getElementTypeOrSelf(normWeight.getType()));
+  MLIRContext *context = builder.getContext();
+  AffineMap identity = builder.getMultiDimIdentityMap(2);
+  AffineMap alongK =
+      AffineMap::get(2, 0, getAffineDimExpr(transposeWeight ? 1 : 0, context));
+  Value init = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                       type.getElementType());
+  SmallVector<utils::IteratorType> iterators(2, utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &b, Location loc, ValueRange arguments) {
+    auto widen = [&](Value value) -> Value {
+      if (value.getType() == computeType)
+        return value;
+      return arith::ExtFOp::create(b, loc, computeType, value);
+    };
+    Value product =
+        arith::MulFOp::create(b, loc, widen(arguments[0]), widen(arguments[1]));
+    if (computeType != type.getElementType())
+      product = arith::TruncFOp::create(b, loc, type.getElementType(), product);
+    linalg::YieldOp::create(b, loc, product);
+  };
+  return linalg::GenericOp::create(
+             builder, loc, type, ValueRange{normWeight, weight}, init,
+             ArrayRef<AffineMap>{alongK, identity, identity}, iterators, body)
+      .getResult(0);
+}
+
+/// The counterpart of a frozen argument or constant in the prepare function.
+Value Folder::getInPrepareFunction(OpBuilder &builder, Value value,
+                                   Location loc) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return builder.clone(*value.getDefiningOp())->getResult(0);
+  StringRef name = FlashNormDialect::getSourceAttrName();
+  for (BlockArgument candidate : prepare.getArguments()) {
+    auto source =
+        prepare.getArgAttrOfType<IntegerAttr>(candidate.getArgNumber(), name);
+    if (source && source.getInt() == argument.getArgNumber() &&
+        candidate.getType() == argument.getType())
+      return candidate;
+  }
+  unsigned index = prepare.getNumArguments();
+  auto attrs = builder.getDictionaryAttr(builder.getNamedAttr(
+      name, builder.getI64IntegerAttr(argument.getArgNumber())));
+  // Fails only for function types that cannot grow; func.func's can.
+  (void)prepare.insertArgument(index, argument.getType(), attrs, loc);
+  return prepare.getArgument(index);
+}
+
+/// Computes the product in the prepare function; a new argument of the entry
+/// stands for it.
+Value Folder::addPrepared(const Product &product, Location loc) {
+  OpBuilder builder(entry.getContext());
+  if (!prepare) {
+    prepare =
+        func::FuncOp::create(builder, entry.getLoc(),
+                             (entry.getSymName() + "_prepare_weights").str(),
+                             builder.getFunctionType({}, {}));
+    builder.setInsertionPointToEnd(prepare.addEntryBlock());
+    func::ReturnOp::create(builder, entry.getLoc());
+    // Renames it if the name is taken.
+    symbolTable.insert(prepare, std::next(Block::iterator(entry)));
+    entry->setAttr(FlashNormDialect::getPrepareWeightsAttrName(),
+                   FlatSymbolRefAttr::get(prepare));
+  }
+  auto returnOp =
+      cast<func::ReturnOp>(prepare.getBody().front().getTerminator());
+  builder.setInsertionPoint(returnOp);
+  Value normWeight = getInPrepareFunction(builder, product.normWeight, loc);
+  Value weight = getInPrepareFunction(builder, product.weight, loc);
+  Value result =
+      buildProduct(builder, loc, normWeight, weight, product.transposeWeight);
+  unsigned resultIndex = prepare.getNumResults();
+  (void)prepare.insertResult(resultIndex, result.getType(), DictionaryAttr());
+  returnOp.getOperandsMutable().append(result);
+
+  unsigned index = entry.getNumArguments();
+  auto attrs = builder.getDictionaryAttr(
+      builder.getNamedAttr(FlashNormDialect::getPreparedAttrName(),
+                           builder.getI64IntegerAttr(resultIndex)));
+  (void)entry.insertArgument(index, result.getType(), attrs, loc);
+  ++numPrepared;
+  return entry.getArgument(index);
+}
+
+Value Folder::getProduct(const Product &product, Location loc) {
+  for (const auto &[known, value] : products)
+    if (known == product)
+      return value;
+  std::optional<Factor> normWeight = getFactor(entry, product.normWeight);
+  std::optional<Factor> weight = getFactor(entry, product.weight);
+  Value value;
+  if (normWeight->constant && weight->constant) {
+    auto builder = OpBuilder::atBlockBegin(&entry.getBody().front());
+    value = arith::ConstantOp::create(builder, loc,
+                                      multiply(normWeight->constant,
+                                               weight->constant,
+                                               product.transposeWeight));
+  } else {
+    value = addPrepared(product, loc);
+  }
+  products.push_back({product, value});
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// The matmuls behind a norm. `reason` is set when somebody else needs the
+/// weighted value; no matmul at all is no reason to speak of.
+static SmallVector<MatmulOp> getConsumers(RMSNormOp norm, std::string &reason) {
+  SmallVector<OpOperand *> uses;
+  collectUses(norm->getResult(0), uses);
+  SmallVector<MatmulOp> matmuls;
+  for (OpOperand *use : uses) {
+    auto matmul = dyn_cast<MatmulOp>(use->getOwner());
+    if (matmul && use == &matmul.getInputMutable())
+      matmuls.push_back(matmul);
+    else
+      reason = llvm::formatv("'{0}' needs the normalised value",
+                             use->getOwner()->getName())
+                   .str();
+  }
+  return matmuls;
+}
+
+void FoldNormWeight::runOnOperation() {
+  SymbolTable symbolTable(getOperation());
+  // Prepare functions come in while this runs.
+  auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+  for (func::FuncOp function : functions) {
+    if (function.isExternal())
+      continue;
+    Folder folder(function, symbolTable);
+    function.walk([&](RMSNormOp norm) {
+      if (!norm.getWeight() || !norm.hasPureTensorSemantics())
+        return;
+      std::string reason;
+      SmallVector<MatmulOp> matmuls = getConsumers(norm, reason);
+      if (matmuls.empty()) // its weight is nobody's business here
+        return;
+      if (reason.empty())
+        reason = folder.fold(norm, matmuls);
+      auto options = [&](StringRef name) {
+        return remark::RemarkOpts::name(name)
+            .category("flashnorm-fold-norm-weight")
+            .function(function.getSymName());
+      };
+      if (!reason.empty()) {
+        remark::missed(norm.getLoc(), options("NormWeightKept"))
+            << llvm::formatv("weight of {0} kept: {1}", norm->getName(), reason)
+                   .str();
+        ++numKept;
+        return;
+      }
+      remark::passed(norm.getLoc(), options("NormWeightFolded"))
+          << llvm::formatv("weight of {0} folded into the weights of {1} "
+                           "matmuls after it",
+                           norm->getName(), matmuls.size())
+                 .str();
+      ++numFolded;
+    });
+    numPrepared += folder.getNumPrepared();
+  }
+}

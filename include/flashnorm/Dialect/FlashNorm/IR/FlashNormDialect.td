@@ -24,16 +24,36 @@ def FlashNorm_Dialect : Dialect {
     - `flashnorm.frozen` (unit): the caller passes the same values on every
       call, so that work on them may move to the generated `prepare_weights`
       function.
-    - `flashnorm.prepared = @f[i]`-style: see `--flashnorm-fold-norm-weight`.
+    - `flashnorm.prepared = N : i64`: the caller passes result N of the function
+      that `flashnorm.prepare_weights` names.
+    - `flashnorm.source = N : i64`, on a prepare function: its caller passes what
+      it passes as argument N to the function that it prepares for.
+
+    Discardable attribute on a function:
+    - `flashnorm.prepare_weights = @f`: @f computes the prepared arguments; see
+      `--flashnorm-fold-norm-weight`.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;
+  let hasOperationAttrVerify = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
   let extraClassDeclaration = [{
     /// Unit attribute of a function argument: same values on every call.
     static constexpr ::llvm::StringLiteral getFrozenAttrName() {
       return "flashnorm.frozen";
+    }
+    /// Of a function argument: which result of the prepare function it takes.
+    static constexpr ::llvm::StringLiteral getPreparedAttrName() {
+      return "flashnorm.prepared";
+    }
+    /// Of a prepare function's argument: which argument of the entry it takes.
+    static constexpr ::llvm::StringLiteral getSourceAttrName() {
+      return "flashnorm.source";
+    }
+    /// Of a function: its prepare function.
+    static constexpr ::llvm::StringLiteral getPrepareWeightsAttrName() {
+      return "flashnorm.prepare_weights";
     }
     void registerAttributes();
   }];

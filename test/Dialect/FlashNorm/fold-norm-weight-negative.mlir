@@ -1,0 +1,145 @@
+// RUN: flashnorm-opt %s --flashnorm-fold-norm-weight --split-input-file \
+// RUN:   | FileCheck %s
+// RUN: flashnorm-opt %s --flashnorm-fold-norm-weight --split-input-file \
+// RUN:   --remarks-filter-missed="flashnorm-fold-norm-weight" --remark-policy=all -o %t 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
+
+// The caller may pass another norm weight every time.
+// REMARK: [Missed] NormWeightKept | {{.*}}Function=norm_weight_not_frozen | {{.*}}weight of flashnorm.rms_norm kept: its weight is neither a frozen argument nor a constant of at most 1 MB
+// CHECK-LABEL: func @norm_weight_not_frozen(
+// CHECK:         %[[N:.*]] = flashnorm.rms_norm {{.*}} weight(
+// CHECK:         flashnorm.matmul ins(%[[N]],
+// CHECK-NOT:   _prepare_weights
+func.func @norm_weight_not_frozen(
+    %x: tensor<2x8xbf16>, %g: tensor<8xbf16>,
+    %w: tensor<8x8xbf16> {flashnorm.frozen}) -> tensor<2x8xbf16> {
+  %n = flashnorm.rms_norm ins(%x : tensor<2x8xbf16>) weight(%g : tensor<8xbf16>)
+      outs(%x : tensor<2x8xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x8xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x8xbf16>, tensor<8x8xbf16>)
+      outs(%x : tensor<2x8xbf16>) -> tensor<2x8xbf16>
+  return %y : tensor<2x8xbf16>
+}
+
+// -----
+
+// One of two matmuls has a weight that changes: neither is touched.
+// REMARK: Function=matmul_weight_not_frozen | {{.*}}kept: the weight of a matmul after it is neither a frozen argument nor a constant
+// CHECK-LABEL: func @matmul_weight_not_frozen(
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<2x8xbf16>, %[[G:[^:]*]]: tensor<8xbf16> {flashnorm.frozen}, %[[W0:[^:]*]]: tensor<8x8xbf16> {flashnorm.frozen}, %[[W1:[^:]*]]: tensor<8x8xbf16>) ->
+// CHECK:         %[[N:.*]] = flashnorm.rms_norm {{.*}} weight(%[[G]]
+// CHECK:         flashnorm.matmul ins(%[[N]], %[[W0]] :
+// CHECK:         flashnorm.matmul ins(%[[N]], %[[W1]] :
+func.func @matmul_weight_not_frozen(
+    %x: tensor<2x8xbf16>, %g: tensor<8xbf16> {flashnorm.frozen},
+    %w0: tensor<8x8xbf16> {flashnorm.frozen}, %w1: tensor<8x8xbf16>)
+    -> (tensor<2x8xbf16>, tensor<2x8xbf16>) {
+  %n = flashnorm.rms_norm ins(%x : tensor<2x8xbf16>) weight(%g : tensor<8xbf16>)
+      outs(%x : tensor<2x8xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x8xbf16>
+  %y = flashnorm.matmul ins(%n, %w0 : tensor<2x8xbf16>, tensor<8x8xbf16>)
+      outs(%x : tensor<2x8xbf16>) -> tensor<2x8xbf16>
+  %z = flashnorm.matmul ins(%n, %w1 : tensor<2x8xbf16>, tensor<8x8xbf16>)
+      outs(%x : tensor<2x8xbf16>) -> tensor<2x8xbf16>
+  return %y, %z : tensor<2x8xbf16>, tensor<2x8xbf16>
+}
+
+// -----
+
+// The weighted value is a residual of a matmul as well.
+// REMARK: Function=value_needed | {{.*}}kept: 'flashnorm.matmul' needs the normalised value
+// CHECK-LABEL: func @value_needed(
+// CHECK:         %[[N:.*]] = flashnorm.rms_norm {{.*}} weight(
+// CHECK:         flashnorm.matmul ins(%[[N]], {{.*}} residual(%[[N]] :
+func.func @value_needed(
+    %x: tensor<2x8xbf16>, %g: tensor<8xbf16> {flashnorm.frozen},
+    %w: tensor<8x8xbf16> {flashnorm.frozen}) -> tensor<2x8xbf16> {
+  %n = flashnorm.rms_norm ins(%x : tensor<2x8xbf16>) weight(%g : tensor<8xbf16>)
+      outs(%x : tensor<2x8xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x8xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x8xbf16>, tensor<8x8xbf16>)
+      residual(%n : tensor<2x8xbf16>) outs(%x : tensor<2x8xbf16>)
+      -> tensor<2x8xbf16>
+  return %y : tensor<2x8xbf16>
+}
+
+// -----
+
+// The matmul normalises its input once more: diag(g) does not pass through.
+// REMARK: Function=second_norm | {{.*}}kept: a matmul after it has a norm before it already
+// CHECK-LABEL: func @second_norm(
+// CHECK:         %[[N:.*]] = flashnorm.rms_norm {{.*}} weight(
+// CHECK:         flashnorm.matmul ins(%[[N]], {{.*}}pre_norm
+func.func @second_norm(
+    %x: tensor<2x8xbf16>, %g: tensor<8xbf16> {flashnorm.frozen},
+    %w: tensor<8x8xbf16> {flashnorm.frozen}) -> tensor<2x8xbf16> {
+  %n = flashnorm.rms_norm ins(%x : tensor<2x8xbf16>) weight(%g : tensor<8xbf16>)
+      outs(%x : tensor<2x8xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x8xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x8xbf16>, tensor<8x8xbf16>)
+      outs(%x : tensor<2x8xbf16>)
+      {pre_norm = #flashnorm.norm<rms, eps = 1.000000e-05>} -> tensor<2x8xbf16>
+  return %y : tensor<2x8xbf16>
+}
+
+// -----
+
+// A call in the module passes the old arguments.
+// REMARK: Function=called | {{.*}}kept: @called, whose arguments would change, is used in the module
+// CHECK-LABEL: func @called(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+// CHECK-LABEL: func @caller(
+// CHECK-NOT:   _prepare_weights
+func.func @called(
+    %x: tensor<2x8xbf16>, %g: tensor<8xbf16> {flashnorm.frozen},
+    %w: tensor<8x8xbf16> {flashnorm.frozen}) -> tensor<2x8xbf16> {
+  %n = flashnorm.rms_norm ins(%x : tensor<2x8xbf16>) weight(%g : tensor<8xbf16>)
+      outs(%x : tensor<2x8xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x8xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x8xbf16>, tensor<8x8xbf16>)
+      outs(%x : tensor<2x8xbf16>) -> tensor<2x8xbf16>
+  return %y : tensor<2x8xbf16>
+}
+func.func @caller(
+    %x: tensor<2x8xbf16>, %g: tensor<8xbf16>, %w: tensor<8x8xbf16>)
+    -> tensor<2x8xbf16> {
+  %y = call @called(%x, %g, %w) : (tensor<2x8xbf16>, tensor<8xbf16>,
+                                   tensor<8x8xbf16>) -> tensor<2x8xbf16>
+  return %y : tensor<2x8xbf16>
+}
+
+// -----
+
+// The name says that there is a prepare function, but there is none to extend.
+// REMARK: Function=prepare_function_gone | {{.*}}kept: @gone is not a function with one block
+// CHECK-LABEL: func @prepare_function_gone(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+func.func @prepare_function_gone(
+    %x: tensor<2x8xbf16>, %g: tensor<8xbf16> {flashnorm.frozen},
+    %w: tensor<8x8xbf16> {flashnorm.frozen}) -> tensor<2x8xbf16>
+    attributes {flashnorm.prepare_weights = @gone} {
+  %n = flashnorm.rms_norm ins(%x : tensor<2x8xbf16>) weight(%g : tensor<8xbf16>)
+      outs(%x : tensor<2x8xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x8xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x8xbf16>, tensor<8x8xbf16>)
+      outs(%x : tensor<2x8xbf16>) -> tensor<2x8xbf16>
+  return %y : tensor<2x8xbf16>
+}
+
+// -----
+
+// A resource is never folded into the IR.
+// REMARK: Function=resource | {{.*}}kept: the weight of a matmul after it is neither
+// CHECK-LABEL: func @resource(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+func.func @resource(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %g = arith.constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %w = arith.constant dense_resource<w> : tensor<2x2xf32>
+  %n = flashnorm.rms_norm ins(%x : tensor<2x2xf32>) weight(%g : tensor<2xf32>)
+      outs(%x : tensor<2x2xf32>) {eps = 1.000000e-05 : f64} -> tensor<2x2xf32>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x2xf32>, tensor<2x2xf32>)
+      outs(%x : tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      w: "0x040000000000803F0000803F0000803F0000803F"
+    }
+  }
+#-}
