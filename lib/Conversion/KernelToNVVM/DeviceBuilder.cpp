@@ -105,22 +105,6 @@ void DeviceBuilder::ifThenElse(Value condition, function_ref<void()> then,
   otherwise();
 }
 
-Values DeviceBuilder::ifElseZero(Value condition, TypeRange types,
-                                 function_ref<Values()> then) {
-  if (!condition)
-    return then();
-  auto op = scf::IfOp::create(*this, types, condition, /*withElseRegion=*/true);
-  InsertionGuard guard(*this);
-  setInsertionPointToStart(op.thenBlock());
-  scf::YieldOp::create(*this, then());
-  setInsertionPointToStart(op.elseBlock());
-  Values zeros;
-  for (Type type : types)
-    zeros.push_back(arith::ConstantOp::create(*this, getZeroAttr(type)));
-  scf::YieldOp::create(*this, zeros);
-  return Values(op.getResults());
-}
-
 Values DeviceBuilder::loop(int64_t bound, ValueRange inits,
                            function_ref<Values(Value, ValueRange)> body) {
   auto op = scf::ForOp::create(*this, i32(0), i32(bound), i32(1), inits);

@@ -60,9 +60,6 @@ public:
   void ifThen(Value condition, llvm::function_ref<void()> then);
   void ifThenElse(Value condition, llvm::function_ref<void()> then,
                   llvm::function_ref<void()> otherwise);
-  /// Values of `then` where the condition holds, else zeros of `types`.
-  Values ifElseZero(Value condition, mlir::TypeRange types,
-                    llvm::function_ref<Values()> then);
   /// for (i = 0; i < bound; ++i), carrying values. `bound` is at least 1.
   Values loop(int64_t bound, ValueRange inits,
               llvm::function_ref<Values(Value i, ValueRange carried)> body);

@@ -248,25 +248,34 @@ static Value vectorElement(DeviceBuilder &b, Value access, int64_t i) {
   return LLVM::ExtractElementOp::create(b, access, b.i32(i));
 }
 
+/// The column where an access starts, moved inside of the array: what padding
+/// columns read is never used, and a clamp is cheaper than a branch.
+Value KernelEmitter::clampedColumn(Value column, int64_t c, int64_t size) {
+  Value at = b.add(index(column), layout.columns[c]);
+  if (size % config().getTileN() == 0)
+    return at;
+  Value start = b.add(group(column), layout.columns[c] / 8 * 8);
+  Value last = b.i32(size - 8);
+  Value beyond = b.createOrFold<arith::SubIOp>(
+      start, b.select(b.less(start, last), start, last));
+  return b.createOrFold<arith::SubIOp>(at, beyond);
+}
+
 void KernelEmitter::emitLoadColvec(LoadColvecOp op) {
   auto type = cast<MemRefType>(op.getSource().getType());
   Type element = type.getElementType();
-  Value base = pointer(op.getSource());
   Values result;
   for (Run run : runs(element)) {
-    Value column = b.add(index(op.getColumn()), layout.columns[run.first]);
-    Type access = accessType(element, run.count);
-    Values loaded =
-        b.ifElseZero(columnsInside(type.getDimSize(0), op.getColumn(), run.first), access, [&] {
-          Value at = arith::ExtSIOp::create(b, b.getI64Type(), column);
-          return Values{
-              b.load(access, b.elementPtr(base, element, at),
-                     run.count * element.getIntOrFloatBitWidth() / 8,
-                     /*invariant=*/false)};
-        });
+    Value at = arith::ExtSIOp::create(
+        b, b.getI64Type(),
+        clampedColumn(op.getColumn(), run.first, type.getDimSize(0)));
+    Value access =
+        b.load(accessType(element, run.count),
+               b.elementPtr(pointer(op.getSource()), element, at),
+               run.count * element.getIntOrFloatBitWidth() / 8);
     for (int64_t i = 0; i < run.count; ++i)
-      result.push_back(convertFloat(vectorElement(b, loaded.front(), i),
-                                    b.getF32Type()));
+      result.push_back(
+          convertFloat(vectorElement(b, access, i), b.getF32Type()));
   }
   values[op.getResult()] = result;
 }
@@ -284,32 +293,27 @@ static Value elementIndex(DeviceBuilder &b, Value start, Value column) {
 void KernelEmitter::emitLoadFrag(LoadFragOp op) {
   auto type = cast<MemRefType>(op.getSource().getType());
   Type element = type.getElementType();
-  Value base = pointer(op.getSource());
-  SmallVector<Run> all = runs(element);
+  Value numRows = type.isDynamicDim(0)
+                      ? index(kernel.getArguments().back())
+                      : b.i32(type.getDimSize(0));
+  Value lastRow = b.sub(numRows, 1);
   Values result;
   for (int64_t offset : layout.rows) {
     Value row = b.add(b.add(index(op.getRow()), layout.row), offset);
-    Type access = accessType(element, all.front().count);
-    SmallVector<Type> types(all.size(), access);
-    Values loaded = b.ifElseZero(rowInside(type, row), types, [&] {
-      Value start = rowStart(b, row, type.getDimSize(1));
-      Values accesses;
-      for (Run run : all) {
-        Value column = b.add(index(op.getColumn()), layout.columns[run.first]);
-        accesses.append(b.ifElseZero(
-            columnsInside(type.getDimSize(1), op.getColumn(), run.first), access, [&] {
-              return Values{b.load(
-                  access,
-                  b.elementPtr(base, element, elementIndex(b, start, column)),
-                  run.count * element.getIntOrFloatBitWidth() / 8)};
-            }));
-      }
-      return accesses;
-    });
-    for (auto [run, value] : llvm::zip_equal(all, loaded))
+    row = b.select(b.less(row, numRows), row, lastRow);
+    Value start = rowStart(b, row, type.getDimSize(1));
+    for (Run run : runs(element)) {
+      Value column =
+          clampedColumn(op.getColumn(), run.first, type.getDimSize(1));
+      Value access = b.load(
+          accessType(element, run.count),
+          b.elementPtr(pointer(op.getSource()), element,
+                       elementIndex(b, start, column)),
+          run.count * element.getIntOrFloatBitWidth() / 8);
       for (int64_t i = 0; i < run.count; ++i)
         result.push_back(
-            convertFloat(vectorElement(b, value, i), b.getF32Type()));
+            convertFloat(vectorElement(b, access, i), b.getF32Type()));
+    }
   }
   values[op.getResult()] = result;
 }

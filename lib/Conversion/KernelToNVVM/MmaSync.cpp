@@ -109,8 +109,9 @@ void MmaSync::setUp(KernelEmitter &emitter) {
   thread = b.threadId(numThreads(config));
   lane = b.bitAnd(thread, 31);
   Value warp = b.broadcastLane0(b.shr(thread, 5));
+  // With one warp across, its rank is a constant that masks fold with.
   warpM = b.rem(warp, config.getWarpsM());
-  warpN = b.div(warp, config.getWarpsM());
+  warpN = config.getWarpsN() == 1 ? b.i32(0) : b.div(warp, config.getWarpsM());
 
   RowLayout &layout = emitter.layout;
   layout.row = b.add(b.mul(warpM, warpRows), b.shr(lane, 2));

@@ -98,8 +98,10 @@ void Wgmma::setUp(KernelEmitter &emitter) {
   lane = b.bitAnd(thread, 31);
   warp = b.broadcastLane0(b.shr(thread, 5));
   Value consumer = b.sub(b.shr(warp, 2), 1);
+  // With one warpgroup across, its rank is a constant that masks fold with.
   groupM = b.rem(consumer, config.getWarpsM());
-  groupN = b.div(consumer, config.getWarpsM());
+  groupN =
+      config.getWarpsN() == 1 ? b.i32(0) : b.div(consumer, config.getWarpsM());
 
   RowLayout &layout = emitter.layout;
   layout.row = b.add(b.add(b.mul(groupM, 64), b.mul(b.bitAnd(warp, 3), 16)),

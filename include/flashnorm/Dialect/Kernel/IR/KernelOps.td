@@ -250,7 +250,10 @@ def Kernel_RowCombineOp : Kernel_Op<"row_combine", [
 
 def Kernel_LoadColvecOp : Kernel_Op<"load_colvec"> {
   let summary = "reads one value per column of a slice";
-  let description = "Columns outside of the array read as zero.";
+  let description = [{
+    Columns outside of the array read as any element of it: padding is neither
+    accumulated nor stored.
+  }];
   let arguments = (ins Arg<Kernel_Global, "", [MemRead]>:$source,
     Index:$column);
   let results = (outs Kernel_ColvecType:$result);
@@ -261,7 +264,10 @@ def Kernel_LoadColvecOp : Kernel_Op<"load_colvec"> {
 
 def Kernel_LoadFragOp : Kernel_Op<"load_frag"> {
   let summary = "reads the elements of a slice";
-  let description = "Elements outside of the array read as zero.";
+  let description = [{
+    Elements outside of the array read as any element of it: padding is neither
+    accumulated nor stored.
+  }];
   let arguments = (ins Arg<Kernel_Global, "", [MemRead]>:$source, Index:$row,
     Index:$column);
   let results = (outs Kernel_FragType:$result);

@@ -1,0 +1,179 @@
+//===- flashnorm-compile.cpp - From a model's IR to GPU code --------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// flashnorm-compile in.mlir --chip=sm_100a -o dir
+//
+// Writes dir/kernels.ptx, dir/kernels.cubin where ptxas is found,
+// dir/manifest.json and dir/host.mlir (the module with a flashnorm.launch for
+// each kernel), and prints what became of each norm and matmul.
+//
+//===----------------------------------------------------------------------===//
+
+#include "flashnorm/Pipelines/Artifacts.h"
+#include "flashnorm/Pipelines/Pipelines.h"
+#include "flashnorm/Pipelines/Remarks.h"
+#include "flashnorm/Register.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace flashnorm;
+
+namespace {
+struct Options {
+  llvm::cl::OptionCategory category{"flashnorm-compile options"};
+  llvm::cl::opt<std::string> input{llvm::cl::Positional,
+                                   llvm::cl::desc("<input file>"),
+                                   llvm::cl::init("-"),
+                                   llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> output{
+      "o", llvm::cl::desc("directory for the artifacts, made if missing"),
+      llvm::cl::value_desc("directory"), llvm::cl::init(""),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> chip{"chip", llvm::cl::desc("target chip"),
+                                  llvm::cl::init("sm_90a"),
+                                  llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> family{
+      "family", llvm::cl::desc("MMA family: auto, mma_sync, wgmma or tcgen05"),
+      llvm::cl::init("auto"), llvm::cl::cat(category)};
+  llvm::cl::opt<int64_t> ptxVersion{
+      "ptx-version",
+      llvm::cl::desc("PTX ISA version, 86 for 8.6; 0: the chip's default"),
+      llvm::cl::init(0), llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> ptxas{
+      "ptxas", llvm::cl::desc("path of ptxas; empty: looked up"),
+      llvm::cl::init(""), llvm::cl::cat(category)};
+  llvm::cl::opt<bool> noCubin{"no-cubin",
+                              llvm::cl::desc("do not run ptxas"),
+                              llvm::cl::cat(category)};
+  llvm::cl::opt<bool> quiet{"quiet", llvm::cl::desc("print no summary"),
+                            llvm::cl::cat(category)};
+};
+
+/// Writes a file whole or not at all.
+llvm::Error writeFile(StringRef directory, StringRef name, StringRef contents) {
+  SmallString<256> path(directory);
+  llvm::sys::path::append(path, name);
+  return llvm::writeToOutput(path, [&](raw_ostream &os) {
+    os << contents;
+    return llvm::Error::success();
+  });
+}
+} // namespace
+
+static LogicalResult compile(ModuleOp module, const Options &options) {
+  PassManager pm(module.getContext());
+  FuseOptions fuse;
+  fuse.chip = options.chip;
+  fuse.family = options.family;
+  buildFusePipeline(pm, fuse);
+  CompileOptions compile;
+  compile.chip = options.chip;
+  compile.ptxVersion = options.ptxVersion;
+  compile.format = "ptx";
+  buildCompilePipeline(pm, compile);
+  return pm.run(module);
+}
+
+static int fail(const llvm::Twine &message) {
+  llvm::errs() << "flashnorm-compile: error: " << message << '\n';
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  Options options;
+  registerAsmPrinterCLOptions();
+  registerMLIRContextCLOptions();
+  registerPassManagerCLOptions();
+  llvm::cl::HideUnrelatedOptions(options.category);
+  llvm::cl::ParseCommandLineOptions(argc, argv,
+                                    "FlashNorm: from a model's IR to GPU code\n");
+  if (options.output.empty())
+    return fail("no output directory; name one with -o");
+
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registerDialects(registry);
+  MLIRContext context(registry);
+
+  llvm::SourceMgr sources;
+  std::string message;
+  auto file = openInputFile(options.input, &message);
+  if (!file)
+    return fail(message);
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return 1;
+
+  std::vector<CollectedRemark> remarks;
+  if (failed(collectRemarks(context, remarks)))
+    return fail("cannot set up remarks");
+  if (failed(compile(*module, options)))
+    return 1;
+  FailureOr<std::vector<Artifact>> artifacts = collectArtifacts(*module);
+  if (failed(artifacts))
+    return 1;
+
+  // Everything is made before the first byte is written.
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const Artifact &artifact : *artifacts) {
+    files.emplace_back(artifact.name + ".ptx", artifact.object);
+    if (!options.noCubin) {
+      llvm::Expected<std::optional<std::string>> cubin =
+          assembleArtifact(artifact, options.ptxas);
+      if (!cubin)
+        return fail(llvm::toString(cubin.takeError()));
+      if (*cubin)
+        files.emplace_back(artifact.name + ".cubin", std::move(**cubin));
+    }
+    std::string manifest;
+    llvm::raw_string_ostream(manifest)
+        << llvm::formatv("{0:2}", artifact.manifest) << '\n';
+    files.emplace_back("manifest.json", std::move(manifest));
+  }
+  // The host's part; the code is in the other files.
+  for (auto binary :
+       llvm::make_early_inc_range(module->getOps<gpu::BinaryOp>()))
+    binary.erase();
+  std::string host;
+  llvm::raw_string_ostream hostStream(host);
+  module->print(hostStream);
+  hostStream << '\n';
+  files.emplace_back("host.mlir", std::move(host));
+
+  if (std::error_code error =
+          llvm::sys::fs::create_directories(options.output))
+    return fail("cannot make directory '" + options.output +
+                "': " + error.message());
+  for (auto &[name, contents] : files)
+    if (llvm::Error error = writeFile(options.output, name, contents))
+      return fail("cannot write '" + name +
+                  "': " + llvm::toString(std::move(error)));
+  if (!options.quiet) {
+    printSummary(llvm::outs(), remarks);
+    llvm::outs() << "wrote to " << options.output << ":";
+    for (auto &[name, contents] : files)
+      llvm::outs() << ' ' << name;
+    llvm::outs() << '\n';
+  }
+  return 0;
+}
