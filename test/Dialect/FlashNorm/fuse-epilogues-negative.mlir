@@ -297,3 +297,22 @@ func.func @fake_quantised(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %b: ten
   } -> tensor<?x32xf32>
   return %s : tensor<?x32xf32>
 }
+
+// -----
+
+// One row of the residual is added to every row: a broadcast, not a residual.
+#m = affine_map<(d0, d1, d2) -> (0, d1, d2)>
+#i = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-LABEL: func @residual_broadcast_over_batches
+// CHECK: flashnorm.matmul
+// CHECK-NOT: residual
+// CHECK: arith.addf
+func.func @residual_broadcast_over_batches(%x: tensor<4x8x64xbf16>, %w: tensor<64x32xbf16>, %r: tensor<1x8x32xbf16>, %e: tensor<4x8x32xbf16>) -> tensor<4x8x32xbf16> {
+  %acc = flashnorm.matmul ins(%x, %w : tensor<4x8x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<4x8x32xbf16>) -> tensor<4x8x32xbf16>
+  %s = linalg.generic {indexing_maps = [#i, #m, #i], iterator_types = ["parallel", "parallel", "parallel"]} ins(%acc, %r : tensor<4x8x32xbf16>, tensor<1x8x32xbf16>) outs(%e : tensor<4x8x32xbf16>) {
+  ^bb0(%i0: bf16, %i1: bf16, %out: bf16):
+    %a = arith.addf %i0, %i1 : bf16
+    linalg.yield %a : bf16
+  } -> tensor<4x8x32xbf16>
+  return %s : tensor<4x8x32xbf16>
+}

@@ -337,3 +337,22 @@ func.func @rounding_in_a_body(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e:
   } -> tensor<?x32xf32>
   return %s : tensor<?x32xf32>
 }
+
+// -----
+
+// A dimension of size 1 read at 0, as some front ends write it.
+#m = affine_map<(d0, d1, d2) -> (0, d1, d2)>
+#i = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-LABEL: func @unit_dimension_at_zero
+// CHECK-SAME: %[[R:[a-z0-9]+]]: tensor<1x?x32xbf16>, %{{[a-z0-9]+}}: tensor<1x?x32xbf16>)
+// CHECK-NOT: linalg.
+// CHECK: flashnorm.matmul {{.*}} residual(%[[R]] : tensor<1x?x32xbf16>)
+func.func @unit_dimension_at_zero(%x: tensor<1x?x64xbf16>, %w: tensor<64x32xbf16>, %r: tensor<1x?x32xbf16>, %e: tensor<1x?x32xbf16>) -> tensor<1x?x32xbf16> {
+  %acc = flashnorm.matmul ins(%x, %w : tensor<1x?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<1x?x32xbf16>) -> tensor<1x?x32xbf16>
+  %s = linalg.generic {indexing_maps = [#m, #m, #i], iterator_types = ["parallel", "parallel", "parallel"]} ins(%acc, %r : tensor<1x?x32xbf16>, tensor<1x?x32xbf16>) outs(%e : tensor<1x?x32xbf16>) {
+  ^bb0(%i0: bf16, %i1: bf16, %out: bf16):
+    %a = arith.addf %i0, %i1 : bf16
+    linalg.yield %a : bf16
+  } -> tensor<1x?x32xbf16>
+  return %s : tensor<1x?x32xbf16>
+}

@@ -42,8 +42,12 @@ static bool isAligned(linalg::LinalgOp op) {
 /// The scalar that reads `use` in the order of the results; null if none does.
 static Value enter(OpOperand &use) {
   auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
-  if (!op || !isAligned(op) || !op.isDpsInput(&use) ||
-      !op.getMatchingIndexingMap(&use).isIdentity())
+  if (!op || op->getNumResults() == 0 || !isAligned(op) ||
+      !op.isDpsInput(&use) || !isa<RankedTensorType>(use.get().getType()))
+    return {};
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!isAtOwnPosition({use.get(), op.getMatchingIndexingMap(&use)},
+                       type.getShape()))
     return {};
   // An input that the body ignores would only keep the tensor alive.
   BlockArgument arg = op.getMatchingBlockArgument(&use);

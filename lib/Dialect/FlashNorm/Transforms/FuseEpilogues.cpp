@@ -206,10 +206,11 @@ static std::optional<ElementRef> asBias(const ElementRef &addend, int64_t n) {
   return std::nullopt;
 }
 
-/// The farthest tensor that holds `addend` at the same position.
-static std::optional<ElementRef> asResidual(const ElementRef &addend) {
+/// The farthest tensor that holds `addend` at the same position in `shape`.
+static std::optional<ElementRef> asResidual(const ElementRef &addend,
+                                            ArrayRef<int64_t> shape) {
   for (const ElementRef &ref : llvm::reverse(dataPath(addend)))
-    if (ref.map.isIdentity() && isEpilogueType(ref.getElementType()))
+    if (isAtOwnPosition(ref, shape) && isEpilogueType(ref.getElementType()))
       return ref;
   return std::nullopt;
 }
@@ -260,6 +261,9 @@ static std::optional<Step> findStep(MatmulOp matmul, std::string &reason) {
   if (!add)
     return std::nullopt;
   ElementRef addend = *getAddend(add, flow);
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(add->getParentOp()->getResult(0).getType())
+          .getShape();
   SmallVector<Operation *> reshapes;
   step.ops.insert(add);
   traceReshapes(add.getResult(), result, step.ops, reshapes);
@@ -267,7 +271,7 @@ static std::optional<Step> findStep(MatmulOp matmul, std::string &reason) {
     step.bias = asBias(addend, matmul.getN());
   if (step.bias && activationFits && !matmul.getBias()) {
     step.name = "bias";
-  } else if ((step.residual = asResidual(addend))) {
+  } else if ((step.residual = asResidual(addend, shape))) {
     step.bias.reset();
     step.name = "residual";
     if (matmul.getResidual()) {

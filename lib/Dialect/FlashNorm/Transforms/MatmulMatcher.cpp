@@ -150,7 +150,8 @@ static Type getTypeBeforeWidening(Value tensor) {
   Value yielded = getYielded(result), narrow = stripExtF(yielded);
   // An op that only widens has a narrow operand already. Where the body reads
   // its init, a narrower one would not fit.
-  if (narrow == yielded || isa<BlockArgument>(narrow) || !op.getRegionOutputArgs()[0].use_empty())
+  if (narrow == yielded || isa<BlockArgument>(narrow) ||
+      !op.getRegionOutputArgs()[0].use_empty())
     return {};
   return narrow.getType();
 }

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementwiseFlow.h"
 #include "MatmulMatcher.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -46,13 +47,9 @@ static Operation *getRoundingUser(Value value) {
     return type.isBF16() || type.isF16() ? cast.getOperation() : nullptr;
   }
   auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
-  if (!op || op->getNumResults() != 1 || !isElementwise(op) ||
-      !op.isDpsInput(&use) || !op.getMatchingIndexingMap(&use).isIdentity() ||
-      !op.getIndexingMapMatchingResult(op->getResult(0)).isIdentity())
-    return nullptr;
-  auto trunc = getYielded(op->getResult(0)).getDefiningOp<arith::TruncFOp>();
-  return trunc && isEpilogueType(trunc.getType()) &&
-                 trunc.getIn() == op.getMatchingBlockArgument(&use)
+  Value rounded = findRounding(value);
+  return op && op->getNumResults() == 1 && rounded &&
+                 getYielded(op->getResult(0)) == rounded
              ? op.getOperation()
              : nullptr;
 }

@@ -222,6 +222,20 @@ bool flashnorm::isElementwise(linalg::LinalgOp op) {
                       });
 }
 
+bool flashnorm::isAtOwnPosition(const ElementRef &ref,
+                                ArrayRef<int64_t> shape) {
+  if (ref.map.getNumDims() != shape.size() ||
+      ref.map.getNumResults() != shape.size())
+    return false;
+  MLIRContext *context = ref.map.getContext();
+  for (auto [dim, expr] : llvm::enumerate(ref.map.getResults()))
+    if (expr != getAffineDimExpr(dim, context) &&
+        (expr != getAffineConstantExpr(0, context) || shape[dim] != 1 ||
+         ref.getType().getDimSize(dim) != 1))
+      return false;
+  return true;
+}
+
 Value flashnorm::getYielded(OpResult result) {
   auto op = cast<linalg::LinalgOp>(result.getOwner());
   return op.getBlock()->getTerminator()->getOperand(result.getResultNumber());

@@ -61,6 +61,10 @@ bool isUninitialised(mlir::Value tensor);
 /// element of each operand, all loops parallel, without linalg.index.
 bool isElementwise(mlir::linalg::LinalgOp op);
 
+/// `ref` is read at the position of the reader, whose shape is `shape`: the map
+/// is the identity, or 0 in dimensions that have size 1 on both sides.
+bool isAtOwnPosition(const ElementRef &ref, llvm::ArrayRef<int64_t> shape);
+
 /// The scalar in `result`'s linalg op that becomes the elements of `result`.
 mlir::Value getYielded(mlir::OpResult result);
 
