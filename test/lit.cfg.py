@@ -44,6 +44,16 @@ llvm_config.add_tool_substitutions(
     ["FileCheck", "not", "count", "mlir-opt"], [config.llvm_tools_dir]
 )
 
+# Runs LLVM dialect on the CPU; @main takes and returns nothing.
+mlir_runner = os.path.join(config.llvm_tools_dir, "mlir-runner")
+runner_libs = [
+    os.path.join(config.llvm_tools_dir, "..", "lib", "lib%s.so" % name)
+    for name in ("mlir_runner_utils", "mlir_c_runner_utils")
+]
+if all(os.path.exists(path) for path in [mlir_runner] + runner_libs):
+    config.available_features.add("mlir-runner")
+config.substitutions.append(("%mlir_runner", "%s -e main -entry-point-result=void -shared-libs=%s" % (mlir_runner, ",".join(runner_libs))))
+
 # A GPU test needs a device that answers, not just a driver library.
 def has_cuda_device():
     smi = shutil.which("nvidia-smi")
