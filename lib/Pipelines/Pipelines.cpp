@@ -108,6 +108,7 @@ void flashnorm::buildLowerToCPUPipeline(OpPassManager &pm,
   // Tensors to buffers. Without layout maps at the boundaries a caller needs to
   // know one memref descriptor only.
   pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
+  pm.addNestedPass<func::FuncOp>(createOrderLoopsPass());
   addCleanup(pm);
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;

@@ -61,6 +61,28 @@ def PromoteToF64Pass : Pass<"flashnorm-promote-to-f64", "::mlir::ModuleOp"> {
   }];
 }
 
+def OrderLoopsPass : Pass<"flashnorm-order-loops", "::mlir::func::FuncOp"> {
+  let summary = "puts a contraction's contiguous loop innermost, for CPUs";
+  let description = [{
+    LLVM vectorises the loop over the columns of a matrix product, but may not
+    reorder the sum over k. A linalg op whose innermost loop is a reduction gets
+    the loop that walks the last dimension of the output instead, if every
+    operand that this loop walks has it as its last dimension too.
+
+    ```mlir
+    linalg.matmul ins(%x, %w) outs(%acc)
+    // becomes, with the loops m, k, n
+    linalg.generic {iterator_types = ["parallel", "reduction", "parallel"]} ...
+    ```
+
+    Leaves alone: products with a [N,K] weight, sums along rows. Bit-exact:
+    each element is summed in the same order as before.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+  let statistics = [Statistic<"numReordered", "num-reordered",
+                              "Ops whose loops were interchanged">];
+}
+
 def ConvertFlashNormToKernelPass
     : Pass<"convert-flashnorm-to-kernel", "::mlir::ModuleOp"> {
   let summary = "outlines planned flashnorm.matmul ops as kernels";
