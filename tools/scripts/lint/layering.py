@@ -25,6 +25,7 @@ COMPONENTS = {
         (("Conversion/", "Dialect/FlashNorm/"), True),
     "Conversion/KernelToNVVM":
         (("Conversion/", "Dialect/Kernel/", "Planning/"), True),
+    "Conversion/SerializeKernels": (("Conversion/", "Planning/"), True),
     "Conversion/LaunchToRuntime":
         (("Conversion/", "Dialect/FlashNorm/", "Runtime/"), True),
     # The headers that all conversions share.
