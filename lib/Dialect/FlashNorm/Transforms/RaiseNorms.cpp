@@ -1,14 +1,29 @@
-//===- RaiseNorms.cpp - Norms from linalg, tosa, arith and math
+//===- RaiseNorms.cpp - Norms from linalg, tosa, arith and math -----------===//
 //
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Visits the function from its end, so that the last operation of a norm (cast,
+// bias, weight) is tried before those inside of it. Each scalar operation that
+// may end a norm is matched by what it computes (NormMatcher.h). The last
+// operation may stand in the middle of a fused body: then the norm becomes an
+// input of that body.
+//
+//===----------------------------------------------------------------------===//
 
+#include "NormMatcher.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tosa/IR/TosaOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -18,10 +33,492 @@ namespace flashnorm {
 } // namespace flashnorm
 
 using namespace flashnorm;
+using Kind = Node::Kind;
+
+static constexpr StringLiteral remarkCategory = "flashnorm-raise-norms";
+
+/// `op` may be the last one of a norm.
+static bool mayEndNorm(Operation *op) {
+  Kind kind = classify(op);
+  return kind == Kind::Mul || kind == Kind::Div || kind == Kind::Add ||
+         isa<arith::TruncFOp, tosa::CastOp>(op);
+}
+
+static bool isRoot(Operation *op) {
+  Kind kind = classify(op);
+  return kind == Kind::Rsqrt || kind == Kind::Sqrt || kind == Kind::Pow;
+}
+
+static bool hasRoot(Operation *op) {
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    return llvm::any_of(linalgOp.getBlock()->getOperations(),
+                        [](Operation &inner) { return isRoot(&inner); });
+  return isRoot(op);
+}
+
+/// Bodies of named ops have no locations.
+static Location getLocation(Operation *op) {
+  bool useParent =
+      isa<UnknownLoc>(op->getLoc()) && isa<linalg::LinalgOp>(op->getParentOp());
+  return useParent ? op->getParentOp()->getLoc() : op->getLoc();
+}
+
+/// Elements of the result may be elements of the operands, or computed from
+/// them one by one.
+static bool mayKeepElements(Operation *op) {
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    return linalgOp.getNumReductionLoops() == 0;
+  return classify(op) != Kind::Opaque ||
+         isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp,
+             tosa::ReshapeOp, tosa::TransposeOp, tosa::IdentityOp>(op);
+}
+
+/// The loops that may run along a normalised dimension: those that some operand
+/// has last.
+static SmallVector<unsigned> getNormalizedLoops(linalg::LinalgOp op,
+                                                ArrayRef<int64_t> sizes) {
+  llvm::SmallSetVector<unsigned, 4> loops;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    if (map.getNumResults() == 0)
+      continue;
+    auto last = dyn_cast<AffineDimExpr>(map.getResult(map.getNumResults() - 1));
+    if (last && sizes[last.getPosition()] != 1)
+      loops.insert(last.getPosition());
+  }
+  return loops.takeVector();
+}
+
+/// Where the loops `place` write the result of `init`.
+static AffineMap getResultPlace(linalg::LinalgOp op, OpOperand *init,
+                                AffineMap place) {
+  SmallVector<AffineExpr> exprs;
+  for (AffineExpr expr : op.getMatchingIndexingMap(init).getResults())
+    exprs.push_back(expr.replaceDimsAndSymbols(place.getResults(), {}));
+  return dropUnitDims(
+      AffineMap::get(place.getNumDims(), 1, exprs, op.getContext()),
+      cast<ShapedType>(init->get().getType()));
+}
+
+/// The shortest decimal number that is `value` in f32: 1e-5 rather than
+/// 9.99999974e-6.
+static double getShortest(double value) {
+  for (int digits = 1; digits != 9; ++digits) {
+    char text[32];
+    snprintf(text, sizeof(text), "%.*e", digits - 1, value);
+    double candidate = strtod(text, nullptr);
+    if (static_cast<float>(candidate) == static_cast<float>(value))
+      return candidate;
+  }
+  return value;
+}
 
 namespace {
+
 struct RaiseNorms : ::flashnorm::impl::RaiseNormsPassBase<RaiseNorms> {
   using ::flashnorm::impl::RaiseNormsPassBase<RaiseNorms>::RaiseNormsPassBase;
-  void runOnOperation() override {}
+  void runOnOperation() override;
+
+private:
+  /// Raises at most one norm that ends in `op`. Returns what has become of `op`
+  /// and may hold more, or null.
+  Operation *raiseIn(Operation *op);
+  Operation *raiseInBody(linalg::LinalgOp op);
+
+  /// The norm op of a match.
+  Value build(const NormMatch &match, Operation *root, Value reusableInit);
+  /// Makes `norm`, read at `place`, an input of `op` in place of `scalar`.
+  linalg::GenericOp feed(linalg::LinalgOp op, Value scalar, Value norm,
+                         AffineMap place, unsigned normalizedLoop);
+  /// Erases `op` and what it alone has used.
+  void eraseIfDead(Operation *op);
+  void report(const NormMatch &match, Operation *root);
+  void reportMisses();
+
+  remark::RemarkOpts getRemark(StringRef name) {
+    return remark::RemarkOpts::name(name)
+        .category(remarkCategory)
+        .function(getOperation().getName());
+  }
+
+  NormMatcher matcher;
+  /// Ops of the worklist that are gone.
+  DenseSet<Operation *> erased;
+  /// Ops that a narrower form has replaced.
+  DenseMap<Operation *, Operation *> replacements;
+  /// Roots that belong to norms that were raised.
+  DenseSet<Operation *> covered;
 };
+
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+/// x in a narrower type, if the op that computes it extends every element at
+/// last: elementwise fusion moves such casts to the producer's side.
+static linalg::GenericOp narrowInput(OpBuilder &builder, Type type,
+                                     Value input) {
+  auto inputType = cast<RankedTensorType>(input.getType());
+  auto op = input.getDefiningOp<linalg::GenericOp>();
+  if (!op || op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
+      type == inputType.getElementType())
+    return nullptr;
+  auto extend = op.getBlock()
+                    ->getTerminator()
+                    ->getOperand(0)
+                    .getDefiningOp<arith::ExtFOp>();
+  BlockArgument out = op.getBlock()->getArguments().back();
+  if (!extend || extend->getBlock() != op.getBlock() || !out.use_empty() ||
+      extend.getIn().getType() != type)
+    return nullptr;
+
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(op);
+  Value init = tensor::EmptyOp::create(
+      builder, op.getLoc(),
+      tensor::getMixedSizes(builder, op.getLoc(), op.getDpsInits()[0]), type);
+  auto narrow = linalg::GenericOp::create(
+      builder, op.getLoc(), init.getType(), op.getDpsInputs(), init,
+      op.getIndexingMapsArray(), op.getIteratorTypesArray(),
+      [&](OpBuilder &nested, Location loc, ValueRange arguments) {
+        IRMapping mapping;
+        mapping.map(op.getBlock()->getArguments(), arguments);
+        for (Operation &inner : op.getBlock()->without_terminator())
+          if (&inner != extend)
+            nested.clone(inner, mapping);
+        linalg::YieldOp::create(nested, loc, mapping.lookup(extend.getIn()));
+      });
+  // Other users of x read it through the cast.
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  auto wide = linalg::GenericOp::create(
+      builder, op.getLoc(), inputType, narrow.getResult(0), op.getDpsInits()[0],
+      ArrayRef<AffineMap>{map, map}, op.getIteratorTypesArray(),
+      [&](OpBuilder &nested, Location loc, ValueRange arguments) {
+        linalg::YieldOp::create(
+            nested, loc,
+            arith::ExtFOp::create(nested, loc, inputType.getElementType(),
+                                  arguments[0])
+                .getResult());
+      });
+  op.getResult(0).replaceAllUsesWith(wide.getResult(0));
+  return narrow;
+}
+
+Value RaiseNorms::build(const NormMatch &match, Operation *root,
+                        Value reusableInit) {
+  // The element type is that of the last operation.
+  Type type = getElementTypeOrSelf(root->getResult(0).getType());
+  Operation *anchor = root;
+  if (isa<linalg::LinalgOp>(root->getParentOp()))
+    anchor = root->getParentOp();
+  OpBuilder builder(anchor);
+  Location loc = getLocation(root);
+  Value input = match.input.value;
+  if (linalg::GenericOp narrow =
+          narrowInput(builder, look(match.statistic.x).type, input)) {
+    Operation *wide = input.getDefiningOp();
+    input = narrow.getResult(0);
+    replacements[wide] = narrow;
+    eraseIfDead(wide);
+  }
+  auto inputType = cast<RankedTensorType>(input.getType());
+  Value weight = match.weight ? match.weight->build(builder, loc) : Value();
+  Value bias = match.bias ? match.bias->build(builder, loc) : Value();
+  Value init;
+  if (reusableInit && reusableInit.getType() == inputType.clone(type))
+    init = reusableInit;
+  else
+    init = tensor::EmptyOp::create(
+        builder, loc, tensor::getMixedSizes(builder, loc, input), type);
+  double eps = match.statistic.eps;
+  if (!inputType.getElementType().isF64())
+    eps = getShortest(eps);
+  FloatAttr epsAttr = builder.getF64FloatAttr(eps);
+  auto cast = CastPositionAttr::get(builder.getContext(), match.cast);
+  if (match.statistic.kind == NormKind::RMS)
+    return RMSNormOp::create(builder, loc, init.getType(), input, weight, init,
+                             epsAttr, cast)
+        .getResult(0);
+  return LayerNormOp::create(builder, loc, init.getType(), input, weight, bias,
+                             init, epsAttr, cast)
+      .getResult(0);
+}
+
+linalg::GenericOp RaiseNorms::feed(linalg::LinalgOp op, Value scalar,
+                                   Value norm, AffineMap place,
+                                   unsigned normalizedLoop) {
+  MLIRContext *context = op.getContext();
+  // What only the norm has used goes.
+  SmallPtrSet<Operation *, 16> live;
+  SmallPtrSet<Value, 16> liveArguments;
+  SmallVector<Value> pending;
+  auto keep = [&](Operation &inner) {
+    if (live.insert(&inner).second)
+      inner.walk([&](Operation *user) {
+        llvm::append_range(pending, user->getOperands());
+      });
+  };
+  for (Operation &inner : *op.getBlock())
+    if (!isPure(&inner))
+      keep(inner);
+  keep(*op.getBlock()->getTerminator());
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (value == scalar)
+      continue;
+    Operation *inner = value.getDefiningOp();
+    if (!inner)
+      liveArguments.insert(value);
+    else if (inner->getBlock() == op.getBlock())
+      keep(*inner);
+  }
+
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  SmallVector<BlockArgument> kept;
+  auto collect = [&](bool dropUnused) {
+    inputs.clear();
+    maps.clear();
+    kept.clear();
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      BlockArgument argument = op.getMatchingBlockArgument(operand);
+      if (dropUnused && !liveArguments.contains(argument))
+        continue;
+      inputs.push_back(operand->get());
+      maps.push_back(op.getMatchingIndexingMap(operand));
+      kept.push_back(argument);
+    }
+    inputs.push_back(norm);
+    maps.push_back(place.replaceDimsAndSymbols(
+        {}, getAffineDimExpr(normalizedLoop, context), op.getNumLoops(), 0));
+    for (OpOperand &init : op.getDpsInitsMutable())
+      maps.push_back(op.getMatchingIndexingMap(&init));
+  };
+  collect(/*dropUnused=*/true);
+  // The bounds of every loop must still follow from the operands.
+  if (!inversePermutation(concatAffineMaps(maps, context)))
+    collect(/*dropUnused=*/false);
+
+  OpBuilder builder(op);
+  auto generic = linalg::GenericOp::create(
+      builder, op.getLoc(), op->getResultTypes(), inputs, op.getDpsInits(),
+      maps, op.getIteratorTypesArray(),
+      [&](OpBuilder &nested, Location loc, ValueRange arguments) {
+        IRMapping mapping;
+        mapping.map(kept, arguments.take_front(kept.size()));
+        mapping.map(op.getRegionOutputArgs(),
+                    arguments.drop_front(inputs.size()));
+        mapping.map(scalar, arguments[kept.size()]);
+        for (Operation &inner : op.getBlock()->without_terminator()) {
+          if (!live.contains(&inner))
+            continue;
+          Operation *clone = nested.clone(inner, mapping);
+          if (covered.contains(&inner))
+            covered.insert(clone);
+        }
+        nested.clone(*op.getBlock()->getTerminator(), mapping);
+      });
+  generic->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  op->replaceAllUsesWith(generic);
+  return generic;
+}
+
+void RaiseNorms::eraseIfDead(Operation *op) {
+  llvm::SmallSetVector<Operation *, 16> pending;
+  pending.insert(op);
+  while (!pending.empty()) {
+    Operation *dead = pending.pop_back_val();
+    if (!isOpTriviallyDead(dead))
+      continue;
+    for (Value operand : dead->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        pending.insert(producer);
+    dead->walk([&](Operation *inner) {
+      covered.erase(inner);
+      matcher.forget(inner);
+    });
+    erased.insert(dead);
+    dead->erase();
+  }
+}
+
+/// `norm` as a tensor of type `type`, whose elements it has at `place`.
+static Value readAt(OpBuilder &builder, Operation *op, Value norm,
+                    AffineMap place) {
+  Value result = op->getResult(0);
+  auto type = cast<RankedTensorType>(result.getType());
+  SmallVector<AffineMap> maps = {
+      place.replaceDimsAndSymbols(
+          {}, getAffineDimExpr(type.getRank() - 1, op->getContext()),
+          type.getRank(), 0),
+      builder.getMultiDimIdentityMap(type.getRank())};
+  Value init = tensor::EmptyOp::create(
+      builder, op->getLoc(),
+      tensor::getMixedSizes(builder, op->getLoc(), result),
+      type.getElementType());
+  return linalg::GenericOp::create(
+             builder, op->getLoc(), init.getType(), norm, init, maps,
+             SmallVector<utils::IteratorType>(type.getRank(),
+                                              utils::IteratorType::parallel),
+             [](OpBuilder &nested, Location loc, ValueRange arguments) {
+               linalg::YieldOp::create(nested, loc, arguments[0]);
+             })
+      .getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Raising
+//===----------------------------------------------------------------------===//
+
+void RaiseNorms::report(const NormMatch &match, Operation *root) {
+  ++numFound;
+  ++numRaised;
+  const RowStatistic &statistic = match.statistic;
+  covered.insert(statistic.root);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "raised to "
+     << (statistic.kind == NormKind::RMS ? RMSNormOp::getOperationName()
+                                         : LayerNormOp::getOperationName())
+     << " over " << statistic.length << " elements";
+  if (statistic.precision.isNarrow() &&
+      !getElementTypeOrSelf(match.input.value.getType()).isF64())
+    os << "; computes in f32 what was rounded to "
+       << statistic.precision.narrowest;
+  if (statistic.isRawMoments)
+    os << "; computes the variance from centred values, not as mean(x^2) - "
+          "mean(x)^2";
+  remark::passed(getLocation(root), getRemark("norm-raised"))
+      << remark::add("{0}", text);
+}
+
+Operation *RaiseNorms::raiseInBody(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics())
+    return nullptr;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  SmallVector<unsigned> loops = getNormalizedLoops(op, sizes);
+  Operation *terminator = op.getBlock()->getTerminator();
+  for (Operation &inner : llvm::reverse(op.getBlock()->without_terminator())) {
+    if (!mayEndNorm(&inner))
+      continue;
+    Value scalar = inner.getResult(0);
+    for (unsigned loop : loops) {
+      AffineMap place = getPlace(&getContext(), sizes, loop);
+      // A result that is the norm and nothing else can be replaced by it.
+      OpOperand *init = nullptr;
+      AffineMap resultPlace;
+      if (scalar.hasOneUse() && *scalar.user_begin() == terminator &&
+          op.getNumReductionLoops() == 0) {
+        init = op.getDpsInitOperand(scalar.use_begin()->getOperandNumber());
+        resultPlace = getResultPlace(op, init, place);
+      }
+      std::optional<NormMatch> match =
+          matcher.match({scalar, place}, resultPlace);
+      if (!match)
+        continue;
+      report(*match, &inner);
+      bool isResult =
+          init && match->input.index == resultPlace &&
+          cast<ShapedType>(match->input.value.getType()).getShape() ==
+              cast<ShapedType>(init->get().getType()).getShape();
+      Value reusable;
+      if (isResult && init->get().getDefiningOp<tensor::EmptyOp>())
+        reusable = init->get();
+      Value norm = build(*match, &inner, reusable);
+      Operation *rest = nullptr;
+      if (isResult)
+        op.getTiedOpResult(init).replaceAllUsesWith(norm);
+      if (!isResult || op->getNumResults() != 1)
+        rest = feed(op, scalar, norm, match->input.index, loop);
+      eraseIfDead(op);
+      return rest;
+    }
+  }
+  return nullptr;
+}
+
+Operation *RaiseNorms::raiseIn(Operation *op) {
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    return raiseInBody(linalgOp);
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (type.getRank() == 0)
+    return nullptr;
+  AffineMap place =
+      getPlace(&getContext(), type.getShape(), type.getRank() - 1);
+  std::optional<NormMatch> match =
+      matcher.match({op->getResult(0), place}, place);
+  if (!match)
+    return nullptr;
+  report(*match, op);
+  Value norm = build(*match, op, /*reusableInit=*/{});
+  if (norm.getType() != type || match->input.index != place) {
+    OpBuilder builder(op);
+    norm = readAt(builder, op, norm, match->input.index);
+  }
+  op->replaceAllUsesWith(ValueRange(norm));
+  eraseIfDead(op);
+  return nullptr;
+}
+
+void RaiseNorms::reportMisses() {
+  auto report = [&](Operation *root, ArrayRef<int64_t> sizes) {
+    if (covered.contains(root))
+      return;
+    AffineMap place = getPlace(&getContext(), sizes, std::nullopt);
+    std::optional<std::string> why =
+        matcher.getReason({root->getResult(0), place});
+    if (!why)
+      return;
+    ++numFound;
+    ++numDeclined;
+    remark::missed(getLocation(root), getRemark("norm-not-raised"))
+        << remark::add("sum of squares under a root is not raised: {0}", *why);
+  };
+  getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+      if (!linalgOp.hasPureTensorSemantics())
+        return WalkResult::skip();
+      SmallVector<int64_t> sizes = linalgOp.getStaticLoopRanges();
+      for (Operation &inner : *linalgOp.getBlock())
+        if (isRoot(&inner))
+          report(&inner, sizes);
+      return WalkResult::skip();
+    }
+    if (isRoot(op))
+      if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType()))
+        report(op, type.getShape());
+    return WalkResult::advance();
+  });
+}
+
+void RaiseNorms::runOnOperation() {
+  // Ops with a root, and those that are only copies, casts and arithmetic away
+  // from one.
+  DenseSet<Operation *> near;
+  SmallVector<Operation *> worklist;
+  getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    bool isLinalg = isa<linalg::LinalgOp>(op);
+    if (hasRoot(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
+          return near.contains(operand.getDefiningOp());
+        })) {
+      if (isLinalg ||
+          (mayEndNorm(op) && isa<RankedTensorType>(op->getResult(0).getType())))
+        worklist.push_back(op);
+      if (mayKeepElements(op))
+        near.insert(op);
+    }
+    return isLinalg ? WalkResult::skip() : WalkResult::advance();
+  });
+  while (!worklist.empty()) {
+    Operation *op = worklist.pop_back_val();
+    if (Operation *replacement = replacements.lookup(op))
+      op = replacement;
+    else if (erased.contains(op))
+      continue;
+    while (op)
+      op = raiseIn(op);
+  }
+  reportMisses();
+}

@@ -11,8 +11,67 @@ include "mlir/Pass/PassBase.td"
 
 def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
   let summary = "recognises RMSNorm and LayerNorm in linalg, tosa, arith and math";
+  let description = [{
+    Exporters write a norm as a dozen ops. Kernels and fusions need it as one, so
+    everything else builds on this pass: what is not raised is not fused.
+
+    ```mlir
+    %square = arith.mulf %x, %x : tensor<8x64xf32>
+    %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>)
+             outs(%zero : tensor<8xf32>) dimensions = [1]
+    %mean = arith.divf %sum, %n : tensor<8xf32>          // n = 64
+    %var = arith.addf %mean, %eps : tensor<8xf32>
+    %r = math.rsqrt %var : tensor<8xf32>
+    %rows = linalg.broadcast ins(%r : tensor<8xf32>)
+              outs(%e : tensor<8x64xf32>) dimensions = [1]
+    %y = arith.mulf %x, %rows : tensor<8x64xf32>
+    ```
+    becomes
+    ```mlir
+    %y = flashnorm.rms_norm ins(%x : tensor<8x64xf32>)
+           outs(%e : tensor<8x64xf32>) {eps = 1.000000e-05 : f64}
+           -> tensor<8x64xf32>
+    ```
+
+    Values are followed, not op names: linalg.generic with any grouping of the
+    arithmetic into bodies (before or after elementwise fusion), named ops, tosa,
+    arith and math on tensors, in any mixture; broadcasts, transposes, reshapes
+    that add or drop dimensions of one element, and exact casts are looked
+    through. Squares, means and reciprocal roots are known in their usual
+    spellings. LayerNorm is RMSNorm of a centred value. The largest norm that ends
+    in an op is raised: with its weight, its bias and the rounding of its result.
+    The last op may stand in the middle of a body; then the norm becomes an input
+    of that body.
+
+    Checked: the sum runs over the last dimension only, which is static, and
+    starts from zero; its divisor is the number of terms (a factor is 1/N within
+    one unit in the last place of its type); the exponent is exactly 2; epsilon is
+    a positive constant under the root; numerator and squares are of one value;
+    weight and bias are vectors over the last dimension.
+
+    Left alone: intermediate values with other users keep the ops that compute
+    them. A weight or bias of another shape is applied after the norm. So is an
+    f32 weight after a rounding to bf16, which is neither position of the cast.
+
+    Numerics: statistics are computed in f32 (in f64 if x is f64) in an order of
+    the backend's choice. A variance in f64 of narrower values becomes f32.
+    Roundings of intermediate values to bf16 or f16 go, which is more accurate,
+    and the remark says so; those in front of the weight and of the result stay.
+    mean(x^2) - mean(x)^2 becomes the variance of centred values. Epsilon is the
+    shortest decimal number that is the same f32.
+
+    Remarks (category `flashnorm-raise-norms`): `norm-raised`; `norm-not-raised`,
+    with the condition that does not hold, for each root of a sum of squares that
+    no norm has used.
+  }];
   let dependentDialects = ["::flashnorm::FlashNormDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numFound", "found", "Number of roots of sums of squares">,
+    Statistic<"numRaised", "raised", "Number of norms raised">,
+    Statistic<"numDeclined", "declined", "Number of such roots left alone">];
 }
 
 def RaiseMatmulsPass : Pass<"flashnorm-raise-matmuls", "::mlir::func::FuncOp"> {

@@ -1,0 +1,66 @@
+//===- NormMatcher.h - The mathematics of norms -----------------*- C++ -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A norm is a product of a numerator, the reciprocal root of a statistic of it,
+// and perhaps a weight; a bias may be added. LayerNorm is RMSNorm of a centred
+// numerator: one matcher, two uses.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHNORM_LIB_DIALECT_FLASHNORM_TRANSFORMS_NORMMATCHER_H
+#define FLASHNORM_LIB_DIALECT_FLASHNORM_TRANSFORMS_NORMMATCHER_H
+
+#include "RowStatistic.h"
+#include "VectorOperand.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace flashnorm {
+
+struct NormMatch {
+  RowStatistic statistic;
+  /// The tensor to normalise, and where the matched element reads it.
+  Element input;
+  std::optional<VectorOperand> weight, bias;
+  CastPosition cast = CastPosition::AfterAffine;
+};
+
+class NormMatcher {
+public:
+  /// The norm whose last operation computes `element`. Among the tensors that
+  /// hold its input, one that is read at `place` is preferred.
+  std::optional<NormMatch> match(Element element, mlir::AffineMap place);
+
+  /// Why `root`, an element that a Rsqrt, Sqrt or Pow computes, does not belong
+  /// to a norm. Nothing if there is no sum of squares below it.
+  std::optional<std::string> getReason(Element root);
+
+  /// `op` is about to be erased.
+  void forget(mlir::Operation *op);
+
+private:
+  std::optional<NormMatch> matchWide(Element element);
+  std::optional<NormMatch> matchNarrow(const Node &node, Element element);
+  std::optional<NormMatch> matchRoundedFactor(const Node &product,
+                                              mlir::Type type);
+  std::optional<NormMatch> matchProduct(Element element, bool allowWeight);
+  std::optional<NormMatch> matchFactors(Element element,
+                                        const RowStatistic &statistic,
+                                        bool inverse, bool allowWeight);
+  std::optional<Element> selectInput(const RowStatistic &statistic,
+                                     std::string &why) const;
+  std::optional<NormMatch> explain(const RowStatistic &statistic, unsigned rank,
+                                   const std::string &why);
+
+  /// Of the match in progress.
+  mlir::Type resultType;
+  mlir::AffineMap place;
+  /// For each root the reason of the match that got furthest.
+  llvm::DenseMap<mlir::Operation *, std::pair<unsigned, std::string>> reasons;
+};
+
+} // namespace flashnorm
+
+#endif // FLASHNORM_LIB_DIALECT_FLASHNORM_TRANSFORMS_NORMMATCHER_H

@@ -1,0 +1,369 @@
+//===- RowStatistic.cpp - Means, variances and their roots ----------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowStatistic.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace flashnorm;
+using Kind = Node::Kind;
+
+bool flashnorm::isNarrow(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
+}
+
+void Precision::see(Type type) {
+  if (isa<FloatType>(type) &&
+      (!narrowest ||
+       type.getIntOrFloatBitWidth() < narrowest.getIntOrFloatBitWidth()))
+    narrowest = type;
+}
+
+bool Precision::isNarrow() const {
+  return narrowest && flashnorm::isNarrow(narrowest);
+}
+
+/// `element` without roundings.
+static Node lookBehindRounding(Element element, Precision &precision) {
+  Node node = look(element);
+  for (unsigned depth = 0; node.is(Kind::Round) && depth != 4; ++depth) {
+    precision.see(node.type);
+    node = look(node.args[0]);
+  }
+  if (!node.args.empty())
+    precision.see(node.type);
+  return node;
+}
+
+//===----------------------------------------------------------------------===//
+// Means
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A mean along the row.
+struct Mean {
+  Element term;
+  int64_t length;
+};
+
+/// A constant that a sum, or its terms, are multiplied with or divided by.
+struct Scale {
+  Constant constant;
+  bool inverse;
+
+  /// This makes a mean of a sum of `length` terms.
+  bool isMeanOf(int64_t length) const;
+};
+} // namespace
+
+bool Scale::isMeanOf(int64_t length) const {
+  if (inverse)
+    return constant.value == static_cast<double>(length);
+  // 1/length, rounded to its type by whatever means: one unit in the last
+  // place.
+  auto type = dyn_cast<FloatType>(constant.type);
+  if (!type)
+    return false;
+  APFloat exact(1.0 / static_cast<double>(length));
+  bool losesInfo;
+  exact.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                &losesInfo);
+  APFloat below = exact, above = exact;
+  below.next(/*nextDown=*/true);
+  above.next(/*nextDown=*/false);
+  return below.convertToDouble() <= constant.value &&
+         constant.value <= above.convertToDouble();
+}
+
+/// Moves over a multiplication with a constant or a division by one.
+static bool takeScale(Node &node, SmallVectorImpl<Scale> &scales,
+                      Precision &precision) {
+  if (node.is(Kind::Mul))
+    for (unsigned i : {0, 1})
+      if (std::optional<Constant> constant = getConstant(node.args[i])) {
+        scales.push_back({*constant, /*inverse=*/false});
+        node = lookBehindRounding(node.args[1 - i], precision);
+        return true;
+      }
+  if (node.is(Kind::Div))
+    if (std::optional<Constant> constant = getConstant(node.args[1])) {
+      scales.push_back({*constant, /*inverse=*/true});
+      node = lookBehindRounding(node.args[0], precision);
+      return true;
+    }
+  return false;
+}
+
+static std::optional<Mean> matchMean(Element element, Precision &precision,
+                                     std::string &why) {
+  SmallVector<Scale, 2> scales;
+  Node sum = lookBehindRounding(element, precision);
+  while (scales.size() < 2 && takeScale(sum, scales, precision)) {
+  }
+  if (!sum.is(Kind::Sum)) {
+    why = sum.op ? llvm::formatv("'{0}' comes between the sum and the root",
+                                 sum.op->getName())
+                       .str()
+                 : "a block argument stands where a sum is expected";
+    return std::nullopt;
+  }
+  if (sum.summedDims != 1) {
+    why = llvm::formatv("the sum runs over {0} dimensions", sum.summedDims);
+    return std::nullopt;
+  }
+  if (ShapedType::isDynamic(sum.terms)) {
+    why = "the normalised dimension is dynamic";
+    return std::nullopt;
+  }
+  if (sum.args.size() == 2) {
+    std::optional<Constant> init = getConstant(sum.args[1]);
+    if (!init) {
+      why = "the sum does not start from a constant";
+      return std::nullopt;
+    }
+    if (init->value != 0) {
+      why = llvm::formatv("the sum starts from {0}, not from 0", init->value);
+      return std::nullopt;
+    }
+  }
+  // The scale may have been moved into the sum.
+  Element term = sum.args[0];
+  if (scales.empty()) {
+    Node summand = lookBehindRounding(term, precision);
+    if (takeScale(summand, scales, precision))
+      term = summand.self;
+  }
+  if (scales.size() != 1) {
+    why = scales.empty() ? "the sum is not divided by its number of terms"
+                         : "the sum is scaled twice";
+    return std::nullopt;
+  }
+  if (!scales[0].isMeanOf(sum.terms)) {
+    why = llvm::formatv("the sum of {0} terms is {1} {2}", sum.terms,
+                        scales[0].inverse ? "divided by" : "multiplied by",
+                        scales[0].constant.value);
+    return std::nullopt;
+  }
+  return Mean{term, sum.terms};
+}
+
+static std::optional<Element> matchSquare(Element element, Precision &precision,
+                                          std::string &why) {
+  Node node = lookBehindRounding(element, precision);
+  if (node.is(Kind::Pow)) {
+    std::optional<Constant> exponent = getConstant(node.args[1]);
+    if (exponent && exponent->value == 2) {
+      Node base = look(node.args[0]);
+      return base.is(Kind::Abs) ? base.args[0] : node.args[0];
+    }
+    why =
+        exponent
+            ? llvm::formatv("the exponent is {0}, not 2", exponent->value).str()
+            : "the exponent is not a constant";
+    return std::nullopt;
+  }
+  if (node.is(Kind::Mul) && isSame(node.args[0], node.args[1]))
+    return node.args[0];
+  why = "the summed value is not a square";
+  return std::nullopt;
+}
+
+static std::optional<Centered> matchCentered(Element element,
+                                             Precision &precision) {
+  Precision seen = precision;
+  Node node = lookBehindRounding(element, seen);
+  Element x, mean;
+  if (node.is(Kind::Sub)) {
+    x = node.args[0];
+    mean = node.args[1];
+  } else if (node.is(Kind::Add)) {
+    for (unsigned i : {0, 1})
+      if (Node negated = look(node.args[i]); negated.is(Kind::Neg)) {
+        x = node.args[1 - i];
+        mean = negated.args[0];
+      }
+  }
+  std::string why;
+  if (!x.value)
+    return std::nullopt;
+  std::optional<Mean> found = matchMean(mean, seen, why);
+  if (!found || !isSame(found->term, x))
+    return std::nullopt;
+  precision = seen;
+  return Centered{x, found->length};
+}
+
+std::optional<Centered> flashnorm::matchCentered(Element element) {
+  Precision precision;
+  return ::matchCentered(element, precision);
+}
+
+//===----------------------------------------------------------------------===//
+// Roots
+//===----------------------------------------------------------------------===//
+
+/// The value whose reciprocal root `root` is, or with `inverse`, whose root.
+static std::optional<Element> getRadicand(const Node &root, bool inverse,
+                                          std::string &why) {
+  switch (root.kind) {
+  case Kind::Rsqrt:
+    if (!inverse)
+      return root.args[0];
+    break;
+  case Kind::Sqrt: {
+    if (inverse)
+      return root.args[0];
+    Node argument = look(root.args[0]);
+    if (argument.is(Kind::Recip))
+      return argument.args[0];
+    if (argument.is(Kind::Div))
+      if (auto one = getConstant(argument.args[0]); one && one->value == 1)
+        return argument.args[1];
+    break;
+  }
+  case Kind::Pow: {
+    std::optional<Constant> exponent = getConstant(root.args[1]);
+    if (exponent && exponent->value == (inverse ? 0.5 : -0.5))
+      return root.args[0];
+    why = exponent ? llvm::formatv("the exponent of the root is {0}",
+                                   exponent->value)
+                         .str()
+                   : "the exponent of the root is not a constant";
+    return std::nullopt;
+  }
+  default:
+    break;
+  }
+  why = "the numerator is multiplied by the root, not divided by it";
+  return std::nullopt;
+}
+
+/// mean(x * x) - mean(x) * mean(x)
+static bool matchRawMoments(const Node &difference, RowStatistic &statistic) {
+  std::string why;
+  Precision precision = statistic.precision;
+  std::optional<Mean> squares = matchMean(difference.args[0], precision, why);
+  std::optional<Element> mean = matchSquare(difference.args[1], precision, why);
+  if (!squares || !mean)
+    return false;
+  std::optional<Element> x = matchSquare(squares->term, precision, why);
+  std::optional<Mean> found = matchMean(*mean, precision, why);
+  if (!x || !found || found->length != squares->length ||
+      !isSame(*x, found->term))
+    return false;
+  statistic.kind = NormKind::Layer;
+  statistic.x = *x;
+  statistic.length = squares->length;
+  statistic.precision = precision;
+  statistic.isRawMoments = true;
+  return true;
+}
+
+std::optional<RowStatistic>
+flashnorm::matchRowStatistic(const Node &root, bool inverse, std::string &why) {
+  RowStatistic statistic;
+  statistic.root = root.op;
+  statistic.precision.see(root.type);
+  std::optional<Element> radicand = getRadicand(root, inverse, why);
+  if (!radicand)
+    return std::nullopt;
+
+  Node sum = lookBehindRounding(*radicand, statistic.precision);
+  if (!sum.is(Kind::Add)) {
+    why = sum.is(Kind::Max) ? "the variance is clamped by a maximum instead of "
+                              "adding epsilon"
+                            : "no epsilon is added under the root";
+    return std::nullopt;
+  }
+  std::optional<Constant> eps = getConstant(sum.args[1]);
+  Element variance = sum.args[0];
+  if (!eps) {
+    eps = getConstant(sum.args[0]);
+    variance = sum.args[1];
+  }
+  if (!eps) {
+    why = "epsilon is not a constant";
+    return std::nullopt;
+  }
+  if (!(eps->value > 0) || !std::isfinite(eps->value)) {
+    why = llvm::formatv("epsilon is {0}, not positive", eps->value);
+    return std::nullopt;
+  }
+  statistic.eps = eps->value;
+
+  // A variance of raw moments may be negative, and is then cut off at zero.
+  Node difference = look(variance);
+  if (difference.is(Kind::Max))
+    for (unsigned i : {0, 1})
+      if (auto zero = getConstant(difference.args[i]);
+          zero && zero->value == 0) {
+        difference = look(difference.args[1 - i]);
+        break;
+      }
+  if (difference.is(Kind::Sub) && matchRawMoments(difference, statistic))
+    return statistic;
+
+  std::optional<Mean> mean = matchMean(variance, statistic.precision, why);
+  if (!mean)
+    return std::nullopt;
+  std::optional<Element> x = matchSquare(mean->term, statistic.precision, why);
+  if (!x)
+    return std::nullopt;
+  statistic.x = *x;
+  statistic.length = mean->length;
+  if (auto centered = ::matchCentered(*x, statistic.precision);
+      centered && centered->length == mean->length) {
+    statistic.kind = NormKind::Layer;
+    statistic.x = centered->x;
+  }
+  return statistic;
+}
+
+//===----------------------------------------------------------------------===//
+// Near misses
+//===----------------------------------------------------------------------===//
+
+static bool hasSumOfSquares(Element element, unsigned &budget) {
+  if (budget == 0)
+    return false;
+  --budget;
+  Node node = look(element);
+  if (node.is(Kind::Sum)) {
+    Precision precision;
+    std::string why;
+    SmallVector<Scale, 2> scales;
+    Node term = lookBehindRounding(node.args[0], precision);
+    while (scales.size() < 2 && takeScale(term, scales, precision)) {
+    }
+    return term.is(Kind::Pow) ||
+           matchSquare(term.self, precision, why).has_value();
+  }
+  if (!node.is(Kind::Opaque))
+    return llvm::any_of(
+        node.args, [&](Element arg) { return ::hasSumOfSquares(arg, budget); });
+  // An op that is not known, between the sum and the root.
+  if (!node.op || isa<linalg::LinalgOp>(node.op) || isa<RMSNormOp>(node.op) ||
+      isa<LayerNormOp>(node.op) || node.op->getNumRegions() != 0)
+    return false;
+  for (Value operand : node.op->getOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type)
+      continue;
+    AffineMap place =
+        getPlace(operand.getContext(), type.getShape(), std::nullopt);
+    if (::hasSumOfSquares({operand, place}, budget))
+      return true;
+  }
+  return false;
+}
+
+bool flashnorm::hasSumOfSquares(Element element) {
+  unsigned budget = 32;
+  return ::hasSumOfSquares(element, budget);
+}

@@ -1,0 +1,136 @@
+//===- VectorOperand.cpp - Weights and biases of a norm -------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VectorOperand.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace flashnorm;
+
+// Arithmetic on a vector longer than this is not repeated.
+static constexpr unsigned maxOps = 8;
+
+/// The length of a vector that `tensor` holds along s0.
+static std::optional<int64_t> getVectorLength(Element tensor) {
+  auto type = dyn_cast<RankedTensorType>(tensor.value.getType());
+  if (!type || type.getRank() == 0 || !type.hasStaticShape() ||
+      !isa<FloatType>(type.getElementType()))
+    return std::nullopt;
+  int64_t length = type.getShape().back();
+  if (type.getNumElements() != length ||
+      !isa<AffineSymbolExpr>(
+          tensor.index.getResult(tensor.index.getNumResults() - 1)))
+    return std::nullopt;
+  return length;
+}
+
+static Value collapseToVector(OpBuilder &builder, Location loc, Value tensor) {
+  int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
+  if (rank == 1)
+    return tensor;
+  SmallVector<ReassociationIndices> group = {
+      llvm::to_vector(llvm::seq<int64_t>(rank))};
+  return tensor::CollapseShapeOp::create(builder, loc, tensor, group);
+}
+
+std::optional<VectorOperand> VectorOperand::get(Element element) {
+  SmallVector<Element> views;
+  Node node = look(element, &views);
+  VectorOperand vector;
+  for (Element view : views) {
+    std::optional<int64_t> length = getVectorLength(view);
+    if (!length)
+      continue;
+    auto bits = [](Value value) {
+      return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
+    };
+    // The narrowest holds the same values; a vector needs no reshape.
+    auto rank = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getRank();
+    };
+    if (!vector.value ||
+        std::make_pair(bits(view.value), rank(view.value)) <
+            std::make_pair(bits(vector.value), rank(vector.value))) {
+      vector.value = view.value;
+      vector.length = *length;
+    }
+  }
+  if (vector.value)
+    return vector;
+  if (!node.op || node.args.empty() || node.is(Node::Kind::Sum) ||
+      !node.self.index || isa<TensorType>(node.self.value.getType()))
+    return std::nullopt;
+  vector.value = node.self.value;
+  if (!vector.addScalar(node.self.value, node.self.index) ||
+      vector.leaves.empty())
+    return std::nullopt;
+  return vector;
+}
+
+bool VectorOperand::addScalar(Value scalar, AffineMap loops) {
+  if (llvm::is_contained(llvm::make_first_range(leaves), scalar))
+    return true;
+  if (auto argument = dyn_cast<BlockArgument>(scalar)) {
+    auto op = dyn_cast<linalg::LinalgOp>(argument.getOwner()->getParentOp());
+    if (!op)
+      return true; // A scalar from elsewhere.
+    OpOperand *operand = op.getMatchingOpOperand(argument);
+    auto type = dyn_cast<RankedTensorType>(operand->get().getType());
+    if (!type || op.isDpsInit(operand))
+      return false;
+    SmallVector<AffineExpr> exprs;
+    for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults())
+      exprs.push_back(expr.replaceDimsAndSymbols(loops.getResults(), {}));
+    AffineMap index =
+        AffineMap::get(loops.getNumDims(), 1, exprs, loops.getContext());
+    std::optional<int64_t> found =
+        getVectorLength({operand->get(), dropUnitDims(index, type)});
+    if (!found || (length && *found != length))
+      return false;
+    length = *found;
+    leaves.push_back({scalar, operand->get()});
+    return true;
+  }
+  Operation *op = scalar.getDefiningOp();
+  if (!isa<linalg::LinalgOp>(op->getParentOp()))
+    return true; // Defined before the op: used as it is.
+  if (llvm::is_contained(ops, op))
+    return true;
+  if (ops.size() == maxOps || op->getNumRegions() != 0 ||
+      op->getNumResults() != 1 || !isPure(op) || isa<linalg::IndexOp>(op))
+    return false;
+  for (Value operand : op->getOperands())
+    if (!addScalar(operand, loops))
+      return false;
+  ops.push_back(op);
+  return true;
+}
+
+Value VectorOperand::build(OpBuilder &builder, Location loc) const {
+  if (isa<TensorType>(value.getType()))
+    return collapseToVector(builder, loc, value);
+  SmallVector<Value> inputs;
+  for (Value tensor : llvm::make_second_range(leaves))
+    inputs.push_back(collapseToVector(builder, loc, tensor));
+  Value init = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>(length),
+                                       getElementType());
+  SmallVector<AffineMap> maps(inputs.size() + 1,
+                              builder.getMultiDimIdentityMap(1));
+  auto generic = linalg::GenericOp::create(
+      builder, loc, init.getType(), inputs, init, maps,
+      utils::IteratorType::parallel,
+      [&](OpBuilder &nested, Location nestedLoc, ValueRange arguments) {
+        IRMapping mapping;
+        for (auto [leaf, argument] : llvm::zip_first(leaves, arguments))
+          mapping.map(leaf.first, argument);
+        for (Operation *op : ops)
+          nested.clone(*op, mapping);
+        linalg::YieldOp::create(nested, nestedLoc, mapping.lookup(value));
+      });
+  return generic.getResult(0);
+}

@@ -1,0 +1,166 @@
+// RUN: flashnorm-opt %s --flashnorm-raise-norms | FileCheck %s
+
+#id2 = affine_map<(d0, d1) -> (d0, d1)>
+#row2 = affine_map<(d0, d1) -> (d0)>
+
+// One norm, three consumers.
+// CHECK-LABEL: func @shared(
+// CHECK:         %[[Y:.+]] = flashnorm.rms_norm
+// CHECK-NOT:     flashnorm
+// CHECK:         return %[[Y]], %[[Y]], %[[Y]]
+func.func @shared(%x: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %square = arith.mulf %x, %x : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %y = arith.mulf %x, %rows : tensor<8x64xf32>
+  return %y, %y, %y : tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>
+}
+
+// The residual sum in front of the norm has users of its own; it stays, and
+// the norm reads it.
+// CHECK-LABEL: func @residual(
+// CHECK:         %[[SUM:.+]] = arith.addf %{{.+}}, %{{.+}} : tensor<8x64xf32>
+// CHECK:         %[[Y:.+]] = flashnorm.rms_norm ins(%[[SUM]] : tensor<8x64xf32>)
+// CHECK:         return %[[Y]], %[[SUM]]
+func.func @residual(%a: tensor<8x64xf32>, %b: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %x = arith.addf %a, %b : tensor<8x64xf32>
+  %square = arith.mulf %x, %x : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %y = arith.mulf %x, %rows : tensor<8x64xf32>
+  return %y, %x : tensor<8x64xf32>, tensor<8x64xf32>
+}
+
+// The reciprocal root is returned too: its ops stay for that.
+// CHECK-LABEL: func @returned_statistic(
+// CHECK:         %[[R:.+]] = math.rsqrt
+// CHECK:         %[[Y:.+]] = flashnorm.rms_norm
+// CHECK-NOT:     arith.mulf
+// CHECK:         return %[[Y]], %[[R]]
+func.func @returned_statistic(%x: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %square = math.absf %x : tensor<8x64xf32>
+  %two = arith.constant dense<2.0> : tensor<8x64xf32>
+  %power = math.powf %square, %two : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%power : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %y = arith.mulf %x, %rows : tensor<8x64xf32>
+  return %y, %r : tensor<8x64xf32>, tensor<8xf32>
+}
+
+// The normalised value is used with and without its weight: two norms of one x.
+// CHECK-LABEL: func @normalised_value_used(
+// CHECK-SAME:    %[[X:.+]]: tensor<8x64xf32>, %[[W:.+]]: tensor<64xf32>)
+// CHECK-DAG:     %[[Z:.+]] = flashnorm.rms_norm ins(%[[X]] : tensor<8x64xf32>) outs
+// CHECK-DAG:     %[[Y:.+]] = flashnorm.rms_norm ins(%[[X]] : tensor<8x64xf32>) weight(%[[W]] : tensor<64xf32>) outs
+// CHECK-NOT:     math.rsqrt
+// CHECK:         return %[[Y]], %[[Z]]
+func.func @normalised_value_used(%x: tensor<8x64xf32>, %w: tensor<64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %square = arith.mulf %x, %x : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %z = arith.mulf %x, %rows : tensor<8x64xf32>
+  %ws = linalg.broadcast ins(%w : tensor<64xf32>) outs(%e : tensor<8x64xf32>) dimensions = [0]
+  %y = arith.mulf %z, %ws : tensor<8x64xf32>
+  return %y, %z : tensor<8x64xf32>, tensor<8x64xf32>
+}
+
+// A bf16 rounding followed by an f32 weight is neither position of the cast:
+// the norm ends at the rounding, and the weight stays.
+// CHECK-LABEL: func @f32_weight_after_rounding(
+// CHECK:         %[[Y:.+]] = flashnorm.rms_norm ins(%{{.+}} : tensor<8x64xbf16>) outs(%{{.+}} : tensor<8x64xbf16>)
+// CHECK:         %[[WIDE:.+]] = arith.extf %[[Y]]
+// CHECK:         arith.mulf %[[WIDE]]
+func.func @f32_weight_after_rounding(%x: tensor<8x64xbf16>, %w: tensor<64xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %wide = arith.extf %x : tensor<8x64xbf16> to tensor<8x64xf32>
+  %square = arith.mulf %wide, %wide : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %scaled = arith.mulf %wide, %rows : tensor<8x64xf32>
+  %rounded = arith.truncf %scaled : tensor<8x64xf32> to tensor<8x64xbf16>
+  %again = arith.extf %rounded : tensor<8x64xbf16> to tensor<8x64xf32>
+  %ws = linalg.broadcast ins(%w : tensor<64xf32>) outs(%e : tensor<8x64xf32>) dimensions = [0]
+  %y = arith.mulf %again, %ws : tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// A weight that is not a vector over the row is applied after the norm: one of
+// shape [S, D], and one of a single element.
+// CHECK-LABEL: func @other_weights(
+// CHECK:         %[[Y:.+]] = flashnorm.rms_norm ins(%{{.+}} : tensor<8x64xf32>) outs
+// CHECK:         %[[Z:.+]] = arith.mulf %[[Y]], %{{.+}}
+// CHECK:         arith.mulf %[[Z]], %{{.+}}
+func.func @other_weights(%x: tensor<8x64xf32>, %w: tensor<8x64xf32>, %scalar: tensor<f32>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %square = arith.mulf %x, %x : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %y = arith.mulf %x, %rows : tensor<8x64xf32>
+  %z = arith.mulf %y, %w : tensor<8x64xf32>
+  %s = linalg.broadcast ins(%scalar : tensor<f32>) outs(%e : tensor<8x64xf32>) dimensions = [0, 1]
+  %scaled = arith.mulf %z, %s : tensor<8x64xf32>
+  return %scaled : tensor<8x64xf32>
+}
+
+// The product is larger than x: the norm has the shape of x and is broadcast.
+// CHECK-LABEL: func @product_enlarges_shape(
+// CHECK-SAME:    %[[X:.+]]: tensor<64xf32>
+// CHECK:         %[[Y:.+]] = flashnorm.rms_norm ins(%[[X]] : tensor<64xf32>) outs(%{{.+}} : tensor<64xf32>)
+// CHECK:         linalg.generic {{.*}} ins({{.*}}%[[Y]] : {{.*}}tensor<64xf32>) outs(%{{.+}} : tensor<8x64xf32>)
+func.func @product_enlarges_shape(%x: tensor<64xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %n = arith.constant 64.0 : f32
+  %eps = arith.constant 1.0e-05 : f32
+  %e = tensor.empty() : tensor<8x64xf32>
+  %square = arith.mulf %x, %x : tensor<64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<64xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> ()>, #id2], iterator_types = ["parallel", "parallel"]} ins(%x, %sum : tensor<64xf32>, tensor<f32>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%in: f32, %in_0: f32, %out: f32):
+    %0 = arith.divf %in_0, %n : f32
+    %1 = arith.addf %0, %eps : f32
+    %2 = math.rsqrt %1 : f32
+    %3 = arith.mulf %in, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
