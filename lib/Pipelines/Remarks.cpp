@@ -36,7 +36,7 @@ public:
   explicit Collector(std::vector<CollectedRemark> &remarks)
       : remarks(remarks) {}
 
-  LogicalResult
+  void
   streamOptimizationRemark(const remark::detail::Remark &remark) override {
     CollectedRemark collected;
     collected.isPassed =
@@ -50,7 +50,6 @@ public:
     // Functions are processed in parallel.
     std::lock_guard<std::mutex> lock(mutex);
     remarks.push_back(std::move(collected));
-    return success();
   }
 
 private:
@@ -63,10 +62,10 @@ LogicalResult
 flashnorm::collectRemarks(MLIRContext &context,
                           std::vector<CollectedRemark> &remarks) {
   std::string ours = "flashnorm-.*";
-  remark::RemarkCategories categories{/*all=*/ours, /*passed=*/std::nullopt,
-                                      /*missed=*/std::nullopt,
-                                      /*analysis=*/std::nullopt,
-                                      /*failed=*/std::nullopt};
+  // `all` alone enables nothing: each kind needs a filter.
+  remark::RemarkCategories categories{/*all=*/std::nullopt, /*passed=*/ours,
+                                      /*missed=*/ours, /*analysis=*/ours,
+                                      /*failed=*/ours};
   return remark::enableOptimizationRemarks(
       context, std::make_unique<Collector>(remarks),
       std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);

@@ -79,12 +79,12 @@ llvm::Error writeFile(StringRef directory, StringRef name, StringRef contents) {
 static LogicalResult compile(ModuleOp module, const Options &options) {
   PassManager pm(module.getContext());
   FuseOptions fuse;
-  fuse.chip = options.chip;
-  fuse.family = options.family;
+  fuse.chip = options.chip.getValue();
+  fuse.family = options.family.getValue();
   buildFusePipeline(pm, fuse);
   CompileOptions compile;
-  compile.chip = options.chip;
-  compile.ptxVersion = options.ptxVersion;
+  compile.chip = options.chip.getValue();
+  compile.ptxVersion = options.ptxVersion.getValue();
   compile.format = "ptx";
   buildCompilePipeline(pm, compile);
   return pm.run(module);
