@@ -40,8 +40,7 @@ llvm::json::Value flashnorm::toJSON(Attribute attr) {
       .Default([](Attribute) { return llvm::json::Value(nullptr); });
 }
 
-FailureOr<std::vector<Artifact>>
-flashnorm::collectArtifacts(ModuleOp module) {
+FailureOr<std::vector<Artifact>> flashnorm::collectArtifacts(ModuleOp module) {
   std::vector<Artifact> artifacts;
   for (auto binary : module.getOps<gpu::BinaryOp>()) {
     auto manifest = binary->getAttrOfType<DictionaryAttr>("flashnorm.manifest");
@@ -49,8 +48,8 @@ flashnorm::collectArtifacts(ModuleOp module) {
       return binary.emitOpError()
              << "has no 'flashnorm.manifest': FlashNorm did not make it";
     if (binary.getObjects().size() != 1)
-      return binary.emitOpError() << "needs one object, got "
-                                  << binary.getObjects().size();
+      return binary.emitOpError()
+             << "needs one object, got " << binary.getObjects().size();
     auto object = dyn_cast<gpu::ObjectAttr>(binary.getObjects()[0]);
     if (!object)
       return binary.emitOpError() << "holds something that is no gpu.object";

@@ -36,11 +36,9 @@ public:
   explicit Collector(std::vector<CollectedRemark> &remarks)
       : remarks(remarks) {}
 
-  void
-  streamOptimizationRemark(const remark::detail::Remark &remark) override {
+  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
     CollectedRemark collected;
-    collected.isPassed =
-        remark.getRemarkType() == llvm::remarks::Type::Passed;
+    collected.isPassed = remark.getRemarkType() == llvm::remarks::Type::Passed;
     collected.category = remark.getCategoryName().str();
     collected.name = remark.getRemarkName().str();
     collected.function = remark.getFunction().str();
@@ -58,9 +56,8 @@ private:
 };
 } // namespace
 
-LogicalResult
-flashnorm::collectRemarks(MLIRContext &context,
-                          std::vector<CollectedRemark> &remarks) {
+LogicalResult flashnorm::collectRemarks(MLIRContext &context,
+                                        std::vector<CollectedRemark> &remarks) {
   std::string ours = "flashnorm-.*";
   // `all` alone enables nothing: each kind needs a filter.
   remark::RemarkCategories categories{/*all=*/std::nullopt, /*passed=*/ours,

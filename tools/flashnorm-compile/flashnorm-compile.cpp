@@ -37,10 +37,9 @@ using namespace flashnorm;
 namespace {
 struct Options {
   llvm::cl::OptionCategory category{"flashnorm-compile options"};
-  llvm::cl::opt<std::string> input{llvm::cl::Positional,
-                                   llvm::cl::desc("<input file>"),
-                                   llvm::cl::init("-"),
-                                   llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> input{
+      llvm::cl::Positional, llvm::cl::desc("<input file>"), llvm::cl::init("-"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> output{
       "o", llvm::cl::desc("directory for the artifacts, made if missing"),
       llvm::cl::value_desc("directory"), llvm::cl::init(""),
@@ -58,8 +57,7 @@ struct Options {
   llvm::cl::opt<std::string> ptxas{
       "ptxas", llvm::cl::desc("path of ptxas; empty: looked up"),
       llvm::cl::init(""), llvm::cl::cat(category)};
-  llvm::cl::opt<bool> noCubin{"no-cubin",
-                              llvm::cl::desc("do not run ptxas"),
+  llvm::cl::opt<bool> noCubin{"no-cubin", llvm::cl::desc("do not run ptxas"),
                               llvm::cl::cat(category)};
   llvm::cl::opt<bool> quiet{"quiet", llvm::cl::desc("print no summary"),
                             llvm::cl::cat(category)};
@@ -102,8 +100,8 @@ int main(int argc, char **argv) {
   registerMLIRContextCLOptions();
   registerPassManagerCLOptions();
   llvm::cl::HideUnrelatedOptions(options.category);
-  llvm::cl::ParseCommandLineOptions(argc, argv,
-                                    "FlashNorm: from a model's IR to GPU code\n");
+  llvm::cl::ParseCommandLineOptions(
+      argc, argv, "FlashNorm: from a model's IR to GPU code\n");
   if (options.output.empty())
     return fail("no output directory; name one with -o");
 
@@ -112,6 +110,8 @@ int main(int argc, char **argv) {
   registerAllExtensions(registry);
   registerDialects(registry);
   MLIRContext context(registry);
+  // An error says what is wrong; the IR around it is in the input.
+  context.printOpOnDiagnostic(false);
 
   llvm::SourceMgr sources;
   std::string message;
@@ -160,8 +160,7 @@ int main(int argc, char **argv) {
   hostStream << '\n';
   files.emplace_back("host.mlir", std::move(host));
 
-  if (std::error_code error =
-          llvm::sys::fs::create_directories(options.output))
+  if (std::error_code error = llvm::sys::fs::create_directories(options.output))
     return fail("cannot make directory '" + options.output +
                 "': " + error.message());
   for (auto &[name, contents] : files)

@@ -18,10 +18,10 @@ namespace flashnorm {
 
 /// One gpu.binary of a module that `flashnorm-compile` went over.
 struct Artifact {
-  std::string name;            ///< of the gpu.binary
-  std::string chip;            ///< "sm_90a"
-  bool isText = true;          ///< PTX; else machine code (cubin)
-  std::string object;          ///< the text or the code
+  std::string name;                     ///< of the gpu.binary
+  std::string chip;                     ///< "sm_90a"
+  bool isText = true;                   ///< PTX; else machine code (cubin)
+  std::string object;                   ///< the text or the code
   llvm::json::Value manifest = nullptr; ///< docs/LaunchABI.md
 };
 

@@ -95,21 +95,22 @@ struct ConvertFlashNormToKernel
       StringAttr &name = known[kernelKey(op)];
       if (!name) {
         builder.setInsertionPointToEnd(gpuModule.getBody());
-        kernel::FuncOp func = buildKernel(
-            builder, op,
-            (stringifyPlanStrategy(op.getPlanAttr().getStrategy()) + "_" +
-             Twine(op.getN()) + "x" + Twine(op.getK()))
-                .str());
+        kernel::FuncOp func =
+            buildKernel(builder, op,
+                        (stringifyPlanStrategy(op.getPlanAttr().getStrategy()) +
+                         "_" + Twine(op.getN()) + "x" + Twine(op.getK()))
+                            .str());
         name = kernels.insert(func);
         ++numKernels;
       }
       builder.setInsertionPoint(op);
-      SmallVector<Value> inputs(op->getOperands().drop_back(op.getInits().size()));
-      auto launch = LaunchOp::create(
-          builder, op.getLoc(), op->getResultTypes(),
-          SymbolRefAttr::get(gpuModule.getSymNameAttr(),
-                             FlatSymbolRefAttr::get(name)),
-          inputs, op.getInits());
+      SmallVector<Value> inputs(
+          op->getOperands().drop_back(op.getInits().size()));
+      auto launch =
+          LaunchOp::create(builder, op.getLoc(), op->getResultTypes(),
+                           SymbolRefAttr::get(gpuModule.getSymNameAttr(),
+                                              FlatSymbolRefAttr::get(name)),
+                           inputs, op.getInits());
       op->replaceAllUsesWith(launch->getResults());
       op.erase();
       ++numLaunches;

@@ -32,9 +32,9 @@ constexpr int64_t sliceColumns = 32;
 class Skeleton {
 public:
   Skeleton(OpBuilder &builder, MatmulOp op)
-      : b(op.getLoc(), builder), op(op), plan(*op.getPlan()),
-        n(op.getN()), depth(op.getK()), tileM(plan.getTile()[0]),
-        tileN(plan.getTile()[1]), tileK(plan.getTile()[2]) {}
+      : b(op.getLoc(), builder), op(op), plan(*op.getPlan()), n(op.getN()),
+        depth(op.getK()), tileM(plan.getTile()[0]), tileN(plan.getTile()[1]),
+        tileK(plan.getTile()[2]) {}
 
   k::FuncOp build(StringRef name);
 
@@ -54,12 +54,11 @@ private:
   /// The sum of the op's definition for one slice.
   Value sumOfSlice(Value frag, Value column);
   /// Visits the slices; the body returns what it yields.
-  SmallVector<Value>
-  forSlices(ValueRange inits, bool writesBack,
-            function_ref<SmallVector<Value>(Value frag, Value column,
-                                            Value globalColumn,
-                                            ValueRange carried)>
-                body);
+  SmallVector<Value> forSlices(
+      ValueRange inits, bool writesBack,
+      function_ref<SmallVector<Value>(Value frag, Value column,
+                                      Value globalColumn, ValueRange carried)>
+          body);
 
   ImplicitLocOpBuilder b;
   MatmulOp op;
@@ -111,7 +110,8 @@ Value Skeleton::activation(Value x) {
   case Activation::GELUTanh: {
     Value cube = mul(mul(x, x), x);
     Value inner = add(x, mul(cube, constant(0.044715)));
-    Value tanh = math::TanhOp::create(b, mul(inner, constant(0.7978845608028654)));
+    Value tanh =
+        math::TanhOp::create(b, mul(inner, constant(0.7978845608028654)));
     return mul(mul(x, constant(0.5)), add(tanh, constant(1)));
   }
   case Activation::SiLU: {
@@ -174,9 +174,9 @@ void Skeleton::emitPipeline() {
         b.createBlock(&pipeline.getConsume(), {}, types,
                       SmallVector<Location>(types.size(), b.getLoc()));
     Value a = consume->getArgument(1);
-    SmallVector<Value> next{k::MmaOp::create(b, accType, a,
-                                             consume->getArgument(2),
-                                             consume->getArgument(3), transposed)};
+    SmallVector<Value> next{
+        k::MmaOp::create(b, accType, a, consume->getArgument(2),
+                         consume->getArgument(3), transposed)};
     if (op.getPreNorm())
       next.push_back(k::AccumulateTileOp::create(
           b, rowvecType, k::Reduction::SumSq, a, consume->getArgument(4)));
@@ -196,8 +196,8 @@ Value Skeleton::sumOfSlice(Value frag, Value column) {
   if (rowScale)
     inputs.push_back(rowScale);
   if (op.getBias())
-    inputs.push_back(k::LoadColvecOp::create(b, colvecType,
-                                             argument(op.getBias()), column));
+    inputs.push_back(
+        k::LoadColvecOp::create(b, colvecType, argument(op.getBias()), column));
   if (op.getResidual())
     inputs.push_back(k::LoadFragOp::create(
         b, fragType, argument(op.getResidual()), row0, column));
@@ -267,17 +267,17 @@ void Skeleton::emitEpilogue() {
       return arith::DivFOp::create(b, x[0], count);
     });
     Value zero = k::FillOp::create(b, rowvecType, b.getF32FloatAttr(0));
-    results = forSlices(
-        zero, /*writesBack=*/false,
-        [&](Value frag, Value column, Value, ValueRange carried) {
-          Value centred =
-              map({frag, mean}, fragType, [&](ValueRange x) -> Value {
-                return arith::SubFOp::create(b, x[0], x[1]);
-              });
-          return SmallVector<Value>{k::AccumulateOp::create(
-              b, rowvecType, k::Reduction::SumSq, centred, carried.front(),
-              column, n)};
-        });
+    results =
+        forSlices(zero, /*writesBack=*/false,
+                  [&](Value frag, Value column, Value, ValueRange carried) {
+                    Value centred =
+                        map({frag, mean}, fragType, [&](ValueRange x) -> Value {
+                          return arith::SubFOp::create(b, x[0], x[1]);
+                        });
+                    return SmallVector<Value>{k::AccumulateOp::create(
+                        b, rowvecType, k::Reduction::SumSq, centred,
+                        carried.front(), column, n)};
+                  });
     total = k::RowCombineOp::create(b, rowvecType, results.front());
   }
   Value scale = rstd(total, n, norm.getEps().getValueAsDouble());
@@ -340,10 +340,10 @@ k::FuncOp Skeleton::build(StringRef name) {
   auto config =
       k::ConfigAttr::get(b.getContext(), kernelFamily(plan.getFamily()),
                          plan.getChip(), plan.getTile(), plan.getWarps());
-  auto func = k::FuncOp::create(
-      b, b.getStringAttr(name),
-      TypeAttr::get(b.getFunctionType(types, {})), config,
-      /*arg_attrs=*/ArrayAttr(), /*res_attrs=*/ArrayAttr());
+  auto func =
+      k::FuncOp::create(b, b.getStringAttr(name),
+                        TypeAttr::get(b.getFunctionType(types, {})), config,
+                        /*arg_attrs=*/ArrayAttr(), /*res_attrs=*/ArrayAttr());
   func->setAttr("kernel.launch_info",
                 b.getDictionaryAttr(b.getNamedAttr(
                     "strategy", b.getStringAttr(stringifyPlanStrategy(

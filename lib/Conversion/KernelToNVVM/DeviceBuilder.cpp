@@ -277,11 +277,10 @@ void DeviceBuilder::mmaSync(ValueRange a, ValueRange b,
       for (Value &operand : *operands)
         operand = LLVM::BitcastOp::create(*this, pair, operand);
   }
-  Value sum = NVVM::MmaOp::create(*this, result, shape, NVVM::MMAB1OpAttr(),
-                                  NVVM::MMAIntOverflowAttr(),
-                                  NVVM::MMALayout::row, NVVM::MMALayout::col,
-                                  type, type, operandsA, operandsB,
-                                  ValueRange(acc));
+  Value sum = NVVM::MmaOp::create(
+      *this, result, shape, NVVM::MMAB1OpAttr(), NVVM::MMAIntOverflowAttr(),
+      NVVM::MMALayout::row, NVVM::MMALayout::col, type, type, operandsA,
+      operandsB, ValueRange(acc));
   llvm::copy(unpackStruct(sum, 4), acc.begin());
 }
 
@@ -354,10 +353,9 @@ Values DeviceBuilder::wgmma(ValueRange acc, ValueRange descriptorsA,
 
 Values DeviceBuilder::wgmmaWait(ValueRange acc, int64_t pending) {
   int64_t count = acc.size();
-  return inlinePtx(*this,
-                   "wgmma.wait_group.sync.aligned " + std::to_string(pending) +
-                       ";",
-                   tiedConstraints("=f", count, ""), acc, getF32Type(), count);
+  return inlinePtx(
+      *this, "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";",
+      tiedConstraints("=f", count, ""), acc, getF32Type(), count);
 }
 
 //===----------------------------------------------------------------------===//
@@ -376,21 +374,21 @@ void DeviceBuilder::tmemDealloc(Value address, int64_t columns) {
   NVVM::Tcgen05DeallocOp::create(*this, tmemPtr(*this, address), i32(columns));
 }
 void DeviceBuilder::tcgen05FenceBefore() {
-  NVVM::Tcgen05FenceOp::create(*this, NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
+  NVVM::Tcgen05FenceOp::create(*this,
+                               NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
 }
 void DeviceBuilder::tcgen05FenceAfter() {
-  NVVM::Tcgen05FenceOp::create(*this, NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
+  NVVM::Tcgen05FenceOp::create(*this,
+                               NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
 }
 void DeviceBuilder::tcgen05Mma(Value tmemAddress, Value descriptorA,
                                Value descriptorB, int64_t instructionDescriptor,
                                Value accumulate) {
-  NVVM::Tcgen05MMAOp::create(*this, NVVM::Tcgen05MMAKind::F16,
-                             NVVM::CTAGroupKind::CTA_1,
-                             NVVM::Tcgen05MMACollectorOp::DISCARD,
-                             /*aShift=*/false, tmemPtr(*this, tmemAddress),
-                             descriptorA, descriptorB,
-                             i32(instructionDescriptor), accumulate, Value(),
-                             Value());
+  NVVM::Tcgen05MMAOp::create(
+      *this, NVVM::Tcgen05MMAKind::F16, NVVM::CTAGroupKind::CTA_1,
+      NVVM::Tcgen05MMACollectorOp::DISCARD,
+      /*aShift=*/false, tmemPtr(*this, tmemAddress), descriptorA, descriptorB,
+      i32(instructionDescriptor), accumulate, Value(), Value());
 }
 void DeviceBuilder::tcgen05Commit(Value barrier) {
   NVVM::Tcgen05CommitOp::create(*this, barrier, Value());
@@ -439,8 +437,8 @@ Value DeviceBuilder::vectorOf(ValueRange values) {
 }
 
 std::pair<Value, Value> DeviceBuilder::unpack(Value packed, Type elementType) {
-  Value pair = LLVM::BitcastOp::create(
-      *this, VectorType::get(2, elementType), packed);
+  Value pair =
+      LLVM::BitcastOp::create(*this, VectorType::get(2, elementType), packed);
   auto element = [&](int64_t i) -> Value {
     return LLVM::FPExtOp::create(
         *this, getF32Type(),

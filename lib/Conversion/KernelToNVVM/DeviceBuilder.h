@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A builder for the code of one thread, in the arith, scf, LLVM and NVVM
-// dialects. One function per instruction or idiom; all inline PTX that FlashNorm
-// emits is written in DeviceBuilder.cpp, and nowhere else.
+// dialects. One function per instruction or idiom; all inline PTX that
+// FlashNorm emits is written in DeviceBuilder.cpp, and nowhere else.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LIB_CONVERSION_KERNELTONVVM_DEVICEBUILDER_H
@@ -89,7 +89,8 @@ public:
   Value load(mlir::Type type, Value pointer, int64_t alignment,
              bool invariant = false);
   void store(Value value, Value pointer, int64_t alignment);
-  /// 16 bytes, of which `bytes` (i32, null: all) are copied and the rest zeroed.
+  /// 16 bytes, of which `bytes` (i32, null: all) are copied and the rest
+  /// zeroed.
   void cpAsync16(Value sharedPtr, Value globalPtr, Value bytes);
   void cpAsyncCommit();
   void cpAsyncWait(int64_t pendingGroups);

@@ -135,8 +135,8 @@ void KernelEmitter::emitAccumulate(AccumulateOp op) {
   bool masked = limit < config().getTileN();
   SmallVector<Value> inside(numColumns);
   for (int64_t c = 0; masked && c < numColumns; ++c)
-    inside[c] = b.less(b.add(group(op.getColumn()), layout.columns[c] / 8 * 8),
-                       limit);
+    inside[c] =
+        b.less(b.add(group(op.getColumn()), layout.columns[c] / 8 * 8), limit);
   for (auto [r, sum] : llvm::enumerate(sums)) {
     // Pairwise: the error grows with the logarithm of the columns.
     Values terms;
@@ -153,8 +153,7 @@ void KernelEmitter::emitAccumulate(AccumulateOp op) {
             b.fma(terms[i], terms[i],
                   arith::MulFOp::create(b, terms[i + 1], terms[i + 1])));
       if (terms.size() % 2)
-        squares.push_back(
-            arith::MulFOp::create(b, terms.back(), terms.back()));
+        squares.push_back(arith::MulFOp::create(b, terms.back(), terms.back()));
       terms = squares;
     }
     while (terms.size() > 1) {
@@ -180,7 +179,8 @@ void KernelEmitter::emitRowCombine(RowCombineOp op) {
     return;
   }
   // scratch[warp in row][row of the tile]
-  int64_t tileM = config().getTileM(), threads = family.numEpilogueThreads(config());
+  int64_t tileM = config().getTileM(),
+          threads = family.numEpilogueThreads(config());
   int64_t scratch = allocateShared(tileM * layout.warpsPerRow * 4, 16);
   Value rowOffset = b.shl(layout.row, 2);
   Value mine = b.add(b.mul(layout.warpInRow, tileM * 4), rowOffset);
@@ -190,11 +190,10 @@ void KernelEmitter::emitRowCombine(RowCombineOp op) {
   for (auto [r, sum] : llvm::enumerate(sums)) {
     sum = Value();
     for (int64_t warp = 0; warp < layout.warpsPerRow; ++warp) {
-      Value part =
-          b.load(b.getF32Type(),
-                 shared(scratch + warp * tileM * 4 + layout.rows[r] * 4,
-                        rowOffset),
-                 4);
+      Value part = b.load(
+          b.getF32Type(),
+          shared(scratch + warp * tileM * 4 + layout.rows[r] * 4, rowOffset),
+          4);
       sum = sum ? b.addF(sum, part) : part;
     }
   }
@@ -228,8 +227,8 @@ Value KernelEmitter::columnsInside(int64_t size, Value column, int64_t c) {
 }
 
 SmallVector<KernelEmitter::Run> KernelEmitter::runs(Type elementType) {
-  int64_t most = std::min<int64_t>(
-      8, 16 / (elementType.getIntOrFloatBitWidth() / 8));
+  int64_t most =
+      std::min<int64_t>(8, 16 / (elementType.getIntOrFloatBitWidth() / 8));
   int64_t count = std::min(most, layout.run);
   SmallVector<Run> result;
   for (int64_t c = 0, e = layout.columns.size(); c < e; c += count)
@@ -269,10 +268,9 @@ void KernelEmitter::emitLoadColvec(LoadColvecOp op) {
     Value at = arith::ExtSIOp::create(
         b, b.getI64Type(),
         clampedColumn(op.getColumn(), run.first, type.getDimSize(0)));
-    Value access =
-        b.load(accessType(element, run.count),
-               b.elementPtr(pointer(op.getSource()), element, at),
-               run.count * element.getIntOrFloatBitWidth() / 8);
+    Value access = b.load(accessType(element, run.count),
+                          b.elementPtr(pointer(op.getSource()), element, at),
+                          run.count * element.getIntOrFloatBitWidth() / 8);
     for (int64_t i = 0; i < run.count; ++i)
       result.push_back(
           convertFloat(vectorElement(b, access, i), b.getF32Type()));
@@ -293,9 +291,8 @@ static Value elementIndex(DeviceBuilder &b, Value start, Value column) {
 void KernelEmitter::emitLoadFrag(LoadFragOp op) {
   auto type = cast<MemRefType>(op.getSource().getType());
   Type element = type.getElementType();
-  Value numRows = type.isDynamicDim(0)
-                      ? index(kernel.getArguments().back())
-                      : b.i32(type.getDimSize(0));
+  Value numRows = type.isDynamicDim(0) ? index(kernel.getArguments().back())
+                                       : b.i32(type.getDimSize(0));
   Value lastRow = b.sub(numRows, 1);
   Values result;
   for (int64_t offset : layout.rows) {
@@ -305,11 +302,10 @@ void KernelEmitter::emitLoadFrag(LoadFragOp op) {
     for (Run run : runs(element)) {
       Value column =
           clampedColumn(op.getColumn(), run.first, type.getDimSize(1));
-      Value access = b.load(
-          accessType(element, run.count),
-          b.elementPtr(pointer(op.getSource()), element,
-                       elementIndex(b, start, column)),
-          run.count * element.getIntOrFloatBitWidth() / 8);
+      Value access = b.load(accessType(element, run.count),
+                            b.elementPtr(pointer(op.getSource()), element,
+                                         elementIndex(b, start, column)),
+                            run.count * element.getIntOrFloatBitWidth() / 8);
       for (int64_t i = 0; i < run.count; ++i)
         result.push_back(
             convertFloat(vectorElement(b, access, i), b.getF32Type()));
@@ -330,21 +326,22 @@ void KernelEmitter::emitStoreFrag(StoreFragOp op) {
       Value start = rowStart(b, row, type.getDimSize(1));
       for (Run run : runs(element)) {
         Value column = b.add(index(op.getColumn()), layout.columns[run.first]);
-        b.ifThen(columnsInside(type.getDimSize(1), op.getColumn(), run.first), [&] {
-          Type access = accessType(element, run.count);
-          Value value = LLVM::PoisonOp::create(b, access);
-          for (int64_t i = 0; i < run.count; ++i) {
-            Value rounded = convertFloat(
-                frag[r * numColumns + run.first + i], element);
-            value = run.count == 1
-                        ? rounded
-                        : Value(LLVM::InsertElementOp::create(b, value, rounded,
-                                                              b.i32(i)));
-          }
-          b.store(value,
+        b.ifThen(
+            columnsInside(type.getDimSize(1), op.getColumn(), run.first), [&] {
+              Type access = accessType(element, run.count);
+              Value value = LLVM::PoisonOp::create(b, access);
+              for (int64_t i = 0; i < run.count; ++i) {
+                Value rounded =
+                    convertFloat(frag[r * numColumns + run.first + i], element);
+                value = run.count == 1 ? rounded
+                                       : Value(LLVM::InsertElementOp::create(
+                                             b, value, rounded, b.i32(i)));
+              }
+              b.store(
+                  value,
                   b.elementPtr(base, element, elementIndex(b, start, column)),
                   run.count * element.getIntOrFloatBitWidth() / 8);
-        });
+            });
       }
     });
   }

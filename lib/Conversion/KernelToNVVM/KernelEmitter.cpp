@@ -114,9 +114,8 @@ void KernelEmitter::createFunction() {
   SmallVector<std::function<void(Value)>> bind;
   Type genericPtr = LLVM::LLVMPointerType::get(b.getContext());
   auto mapAttributes = b.getDictionaryAttr(
-      {b.getNamedAttr("llvm.byval",
-                      TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(),
-                                                             128))),
+      {b.getNamedAttr("llvm.byval", TypeAttr::get(LLVM::LLVMArrayType::get(
+                                        b.getI8Type(), 128))),
        b.getNamedAttr("llvm.align", b.getI64IntegerAttr(64)),
        b.getNamedAttr("nvvm.grid_constant", b.getUnitAttr())});
   for (Value argument : kernel.getArguments()) {
@@ -189,18 +188,19 @@ DictionaryAttr KernelEmitter::launchAbi() {
          named("shape", b.getArrayAttr(shape)),
          named("type", b.getStringAttr(typeName(type.getElementType())))}));
     if (tensorMaps.contains(argument)) {
-      auto slot = cast<SmemType>(
-          findLoad(ring, argument).getTarget().getType());
+      auto slot =
+          cast<SmemType>(findLoad(ring, argument).getTarget().getType());
       TmaBoxes boxes(slot);
       arguments.push_back(b.getDictionaryAttr(
-          {named("box", b.getArrayAttr({integer(boxes.columns), integer(boxes.rows)})),
+          {named("box",
+                 b.getArrayAttr({integer(boxes.columns), integer(boxes.rows)})),
            named("kind", b.getStringAttr("tensor_map")),
            named("operand", operand), named("swizzle", integer(128))}));
     }
     if (pointers.contains(argument))
-      arguments.push_back(b.getDictionaryAttr(
-          {named("kind", b.getStringAttr("pointer")),
-           named("operand", operand)}));
+      arguments.push_back(
+          b.getDictionaryAttr({named("kind", b.getStringAttr("pointer")),
+                               named("operand", operand)}));
   }
   arguments.push_back(
       b.getDictionaryAttr({named("kind", b.getStringAttr("rows"))}));
@@ -234,8 +234,7 @@ LogicalResult KernelEmitter::checkOps() {
     bool inMap = op->getParentOfType<MapOp>() != nullptr;
     bool isScalar = op->getDialect() && hasDeviceForm(op) &&
                     op->getNumRegions() == 0 && op->getNumResults() == 1;
-    if (inMap && isScalar &&
-        llvm::all_of(op->getResultTypes(), [](Type type) {
+    if (inMap && isScalar && llvm::all_of(op->getResultTypes(), [](Type type) {
           return type.isF32() || type.isInteger(1);
         }))
       return WalkResult::advance();
@@ -259,7 +258,8 @@ LogicalResult KernelEmitter::checkOps() {
   // Accesses of 16 bytes, and masks by groups of 8 columns.
   for (Type type : kernel.getArgumentTypes()) {
     auto memref = dyn_cast<MemRefType>(type);
-    bool isStatistic = memref && memref.getRank() == 1 && memref.isDynamicDim(0);
+    bool isStatistic =
+        memref && memref.getRank() == 1 && memref.isDynamicDim(0);
     if (memref && !isStatistic && memref.getShape().back() % 8)
       return kernel.emitOpError()
              << "arrays must have a multiple of 8 columns, got " << memref;
@@ -303,8 +303,8 @@ void KernelEmitter::emitOp(Operation *op) {
       // The family starts from zero by itself.
       .Case([&](ZeroAccOp zero) { values[zero] = {}; })
       .Case([&](FillOp fill) {
-        values[fill] = Values(layout.rows.size(),
-                              b.f32(fill.getValue().convertToFloat()));
+        values[fill] =
+            Values(layout.rows.size(), b.f32(fill.getValue().convertToFloat()));
       })
       .Case([&](ForSlicesOp slices) { emitForSlices(slices); })
       .Case([&](MapOp map) { emitMap(map); })

@@ -88,7 +88,8 @@ private:
   /// Row r of the tile at `row` lies inside of the array (null: all do).
   Value rowInside(mlir::MemRefType type, Value row);
   /// The group of 8 columns with column `c` of the layout lies inside (null:
-  /// all do). Sizes are multiples of 8: a group is inside or outside as a whole.
+  /// all do). Sizes are multiples of 8: a group is inside or outside as a
+  /// whole.
   Value columnsInside(int64_t size, Value column, int64_t c);
   Value clampedColumn(Value column, int64_t c, int64_t size);
   struct Run {

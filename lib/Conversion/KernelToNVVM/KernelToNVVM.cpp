@@ -38,8 +38,8 @@ createFamily(kernel::FamilyKind family) {
 static LogicalResult convert(kernel::FuncOp func) {
   auto pipelines = llvm::to_vector(func.getOps<kernel::PipelineOp>());
   if (pipelines.size() != 1)
-    return func.emitOpError() << "needs one kernel.pipeline in its body, got "
-                              << pipelines.size();
+    return func.emitOpError()
+           << "needs one kernel.pipeline in its body, got " << pipelines.size();
   std::unique_ptr<kernel::MmaFamily> family =
       createFamily(func.getConfig().getFamily());
   kernel::KernelEmitter emitter(func, pipelines.front(), *family);

@@ -25,10 +25,10 @@ class KernelEmitter;
 /// `row + rows[r]` and, in slice s, column `column + s * sliceColumns +
 /// columns[c]`.
 struct RowLayout {
-  mlir::Value row, column;              ///< i32, this thread's first
-  mlir::Value groupColumn;              ///< i32, column rounded down to 8
-  llvm::SmallVector<int64_t> rows;      ///< ascending
-  llvm::SmallVector<int64_t> columns;   ///< ascending
+  mlir::Value row, column;            ///< i32, this thread's first
+  mlir::Value groupColumn;            ///< i32, column rounded down to 8
+  llvm::SmallVector<int64_t> rows;    ///< ascending
+  llvm::SmallVector<int64_t> columns; ///< ascending
   int64_t sliceColumns = 32;
   int64_t numSlices = 0;
   /// Columns come in aligned runs of this many consecutive ones.

@@ -50,8 +50,8 @@ private:
     return ((r / 2) * columnSteps + step) * 4 + (r % 2) * 2 + c % 2;
   }
 
-  int64_t warpRows = 0, warpColumns = 0;   ///< of a warp's part of the tile
-  int64_t rowSteps = 0, columnSteps = 0;   ///< m16 and n8 steps of a warp
+  int64_t warpRows = 0, warpColumns = 0; ///< of a warp's part of the tile
+  int64_t rowSteps = 0, columnSteps = 0; ///< m16 and n8 steps of a warp
   Value thread, lane, warpM, warpN;
 };
 
@@ -76,10 +76,10 @@ LogicalResult MmaSync::check(FuncOp func, PipelineOp pipeline) {
            << config.getTileN() << " columns for " << config.getWarpsN()
            << " warps";
   if (rows * columns / 32 > 128)
-    return func.emitOpError() << "mma_sync holds 128 accumulators a thread; a "
-                                 "warp's part of "
-                              << rows << "x" << columns << " needs "
-                              << rows * columns / 32;
+    return func.emitOpError()
+           << "mma_sync holds 128 accumulators a thread; a "
+              "warp's part of "
+           << rows << "x" << columns << " needs " << rows * columns / 32;
   if (numThreads(config) > 1024)
     return func.emitOpError() << "needs " << numThreads(config)
                               << " threads; a CTA has at most 1024";
@@ -161,11 +161,11 @@ void MmaSync::emitLoads(KernelEmitter &emitter, Value stageOffset, Value k) {
           inside = b.less(globalColumn, type.getDimSize(1));
         if (!rowsFit)
           inside = b.both(
-              inside, b.less(globalRow,
-                             type.isDynamicDim(0)
-                                 ? emitter.index(
-                                       emitter.func().getArguments().back())
-                                 : b.i32(type.getDimSize(0))));
+              inside,
+              b.less(globalRow,
+                     type.isDynamicDim(0)
+                         ? emitter.index(emitter.func().getArguments().back())
+                         : b.i32(type.getDimSize(0))));
         Value index = arith::AddIOp::create(
             b,
             arith::MulIOp::create(
@@ -173,8 +173,7 @@ void MmaSync::emitLoads(KernelEmitter &emitter, Value stageOffset, Value k) {
                 b.i64(type.getDimSize(1))),
             arith::ExtSIOp::create(b, b.getI64Type(), globalColumn));
         Value swizzled = b.bitXor(chunk, tile.mask(b, row));
-        Value position =
-            b.add(b.mul(row, tile.rowBytes()), b.shl(swizzled, 4));
+        Value position = b.add(b.mul(row, tile.rowBytes()), b.shl(swizzled, 4));
         b.cpAsync16(emitter.shared(offset, b.add(stageOffset, position)),
                     b.elementPtr(base, element, index),
                     inside ? b.select(inside, b.i32(16), b.i32(0)) : Value());
@@ -211,17 +210,16 @@ Values MmaSync::emitConsume(KernelEmitter &emitter, Value stageOffset,
     Value tileValue = isa<MmaOp>(op) ? cast<MmaOp>(op).getA()
                                      : cast<AccumulateTileOp>(op).getTile();
     SharedTile a(cast<SmemType>(tileValue.getType()));
-    int64_t offsetA = emitter.slotOffset(
-        cast<BlockArgument>(tileValue).getArgNumber() - 1);
+    int64_t offsetA =
+        emitter.slotOffset(cast<BlockArgument>(tileValue).getArgNumber() - 1);
     Value rowA = b.add(b.mul(warpM, warpRows), low);
     Value baseA = b.add(stageOffset, b.mul(rowA, a.rowBytes()));
     Value maskA = a.mask(b, low);
     auto fragmentA = [&](int64_t step, int64_t kStep) {
       Value chunk = b.bitXor(b.add(high, 2 * kStep), maskA);
-      return b.ldMatrix(
-          emitter.shared(offsetA + step * 16 * a.rowBytes(),
-                         b.add(baseA, b.shl(chunk, 4))),
-          /*transpose=*/false);
+      return b.ldMatrix(emitter.shared(offsetA + step * 16 * a.rowBytes(),
+                                       b.add(baseA, b.shl(chunk, 4))),
+                        /*transpose=*/false);
     };
     int64_t kSteps = a.chunks / 2;
 
@@ -238,8 +236,8 @@ Values MmaSync::emitConsume(KernelEmitter &emitter, Value stageOffset,
 
     auto mma = cast<MmaOp>(op);
     SharedTile bTile(cast<SmemType>(mma.getB().getType()));
-    int64_t offsetB = emitter.slotOffset(
-        cast<BlockArgument>(mma.getB()).getArgNumber() - 1);
+    int64_t offsetB =
+        emitter.slotOffset(cast<BlockArgument>(mma.getB()).getArgNumber() - 1);
     Value columnB = b.mul(warpN, warpColumns);
     // Two n8 steps of B: [n][k] as it is, [k][n] through ldmatrix.trans.
     auto fragmentB = [&](int64_t pair, int64_t kStep) {
@@ -248,18 +246,16 @@ Values MmaSync::emitConsume(KernelEmitter &emitter, Value stageOffset,
         Value row = b.add(columnB, low);
         Value chunk = b.bitXor(b.add(high, 2 * kStep), bTile.mask(b, low));
         at = b.add(b.mul(row, bTile.rowBytes()), b.shl(chunk, 4));
-        return b.ldMatrix(
-            emitter.shared(offsetB + pair * 16 * bTile.rowBytes(),
-                           b.add(stageOffset, at)),
-            /*transpose=*/false);
+        return b.ldMatrix(emitter.shared(offsetB + pair * 16 * bTile.rowBytes(),
+                                         b.add(stageOffset, at)),
+                          /*transpose=*/false);
       }
       Value chunk = b.add(b.add(b.shr(columnB, 3), high), 2 * pair);
       chunk = b.bitXor(chunk, bTile.mask(b, low));
       at = b.add(b.mul(low, bTile.rowBytes()), b.shl(chunk, 4));
-      return b.ldMatrix(
-          emitter.shared(offsetB + kStep * 16 * bTile.rowBytes(),
-                         b.add(stageOffset, at)),
-          /*transpose=*/true);
+      return b.ldMatrix(emitter.shared(offsetB + kStep * 16 * bTile.rowBytes(),
+                                       b.add(stageOffset, at)),
+                        /*transpose=*/true);
     };
     Values acc = emitter[mma.getAcc()];
     for (int64_t kStep = 0; kStep < kSteps; ++kStep) {
@@ -270,10 +266,9 @@ Values MmaSync::emitConsume(KernelEmitter &emitter, Value stageOffset,
         Values quad = fragmentB(pair, kStep);
         for (int64_t half = 0; half < 2; ++half) {
           // Matrices come as (n, k) = 00 10 01 11, transposed as 00 01 10 11.
-          Values fragment =
-              mma.getTransposeB()
-                  ? Values{quad[half], quad[2 + half]}
-                  : Values{quad[2 * half], quad[2 * half + 1]};
+          Values fragment = mma.getTransposeB()
+                                ? Values{quad[half], quad[2 + half]}
+                                : Values{quad[2 * half], quad[2 * half + 1]};
           for (int64_t step = 0; step < rowSteps; ++step)
             b.mmaSync(fragmentsA[step], fragment,
                       MutableArrayRef<Value>(acc).slice(
@@ -313,26 +308,28 @@ void MmaSync::emit(KernelEmitter &emitter) {
   inits.append(rowSteps * columnSteps * 4, zero);
   for (Value init : ring.getInits().drop_front())
     inits.append(emitter[init]);
-  Values results = b.loop(numKTiles, inits, [&](Value kTile, ValueRange carried) {
-    b.cpAsyncWait(stages - 2);
-    // The stage has arrived for all threads, and all are done with the one
-    // that the next loads overwrite.
-    b.barrier(0, 0);
-    Value stage = carried.front();
-    Value ahead = b.add(kTile, stages - 1);
-    b.ifThen(b.less(ahead, numKTiles), [&] {
-      Value free = b.add(stage, stages - 1);
-      free = b.select(b.less(free, stages), free, b.sub(free, stages));
-      emitLoads(emitter, b.mul(free, stageBytes), b.mul(ahead, ring.getStep()));
-    });
-    b.cpAsyncCommit();
-    Values next = emitConsume(emitter, b.mul(stage, stageBytes),
-                              carried.drop_front());
-    Value following = b.add(stage, 1);
-    next.insert(next.begin(),
-                b.select(b.equal(following, stages), b.i32(0), following));
-    return next;
-  });
+  Values results =
+      b.loop(numKTiles, inits, [&](Value kTile, ValueRange carried) {
+        b.cpAsyncWait(stages - 2);
+        // The stage has arrived for all threads, and all are done with the one
+        // that the next loads overwrite.
+        b.barrier(0, 0);
+        Value stage = carried.front();
+        Value ahead = b.add(kTile, stages - 1);
+        b.ifThen(b.less(ahead, numKTiles), [&] {
+          Value free = b.add(stage, stages - 1);
+          free = b.select(b.less(free, stages), free, b.sub(free, stages));
+          emitLoads(emitter, b.mul(free, stageBytes),
+                    b.mul(ahead, ring.getStep()));
+        });
+        b.cpAsyncCommit();
+        Values next = emitConsume(emitter, b.mul(stage, stageBytes),
+                                  carried.drop_front());
+        Value following = b.add(stage, 1);
+        next.insert(next.begin(),
+                    b.select(b.equal(following, stages), b.i32(0), following));
+        return next;
+      });
   b.cpAsyncWait(0);
 
   ArrayRef<Value> rest = ArrayRef<Value>(results).drop_front();

@@ -32,8 +32,8 @@ struct SharedTile {
 /// How TMA fills a slot: boxes of at most 64 columns (128 bytes, the span of
 /// the swizzle) by 256 rows, column blocks outermost.
 struct TmaBoxes {
-  int64_t columns, rows;             ///< of one box
-  int64_t columnBlocks, rowBlocks;   ///< boxes of the slot
+  int64_t columns, rows;           ///< of one box
+  int64_t columnBlocks, rowBlocks; ///< boxes of the slot
 
   explicit TmaBoxes(SmemType type);
   int64_t bytes() const { return columns * rows * 2; }

@@ -69,13 +69,13 @@ LogicalResult Tcgen05::check(FuncOp func, PipelineOp pipeline) {
            << "tcgen05 exists on sm_100a and sm_103a, not on "
            << config.getChip();
   if (config.getTileM() != 128)
-    return func.emitOpError() << "tcgen05 needs a tile of 128 rows, got "
-                              << config.getTileM();
+    return func.emitOpError()
+           << "tcgen05 needs a tile of 128 rows, got " << config.getTileM();
   if (config.getWarpsM() != 1 || config.getWarpsN() != 1)
-    return func.emitOpError() << "tcgen05 does not split its tile over warps, "
-                                 "got "
-                              << config.getWarpsM() << "x"
-                              << config.getWarpsN();
+    return func.emitOpError()
+           << "tcgen05 does not split its tile over warps, "
+              "got "
+           << config.getWarpsM() << "x" << config.getWarpsN();
   int64_t columns = config.getTileN();
   if (columns % 32 || columns > 512 || (columns > 256 && columns % 64))
     return func.emitOpError()
@@ -151,8 +151,8 @@ static int64_t descriptorBits(int64_t leadingBytes, int64_t strideBytes) {
 
 /// Instruction descriptor of kind::f16 (PTX ISA, "Instruction descriptor"): D
 /// is f32; bit 16 says that B is [k][n].
-static int64_t instructionDescriptor(int64_t rows, int64_t columns, Type element,
-                                     bool isDepthByColumns) {
+static int64_t instructionDescriptor(int64_t rows, int64_t columns,
+                                     Type element, bool isDepthByColumns) {
   int64_t type = element.isBF16() ? 1 : 0;
   return (1 << 4) | (type << 7) | (type << 10) |
          (int64_t(isDepthByColumns) << 16) | ((columns >> 3) << 17) |
@@ -176,9 +176,8 @@ void Tcgen05::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
   // An MMA covers at most 256 columns.
   int64_t parts = llvm::divideCeil(config.getTileN(), 256);
   int64_t columns = config.getTileN() / parts;
-  int64_t idesc = instructionDescriptor(config.getTileM(), columns,
-                                        emitter.elementType(),
-                                        isDepthByColumns);
+  int64_t idesc = instructionDescriptor(
+      config.getTileM(), columns, emitter.elementType(), isDepthByColumns);
   Value always = arith::ConstantIntOp::create(b, b.getI1Type(), 1);
   for (int64_t part = 0; part < parts; ++part) {
     int64_t extra = isDepthByColumns
@@ -187,7 +186,8 @@ void Tcgen05::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
     Value baseA = descriptor(mma.getA(), 0, descriptorBits(16, 1024));
     Value baseB = descriptor(
         mma.getB(), extra,
-        descriptorBits(isDepthByColumns ? boxes.columnBlockStride() : 16, 1024));
+        descriptorBits(isDepthByColumns ? boxes.columnBlockStride() : 16,
+                       1024));
     Value accumulator = b.add(tmem, part * columns);
     for (int64_t step = 0; step < config.getTileK() / 16; ++step) {
       Value a = b.createOrFold<arith::AddIOp>(baseA, b.i64(2 * step));
@@ -201,20 +201,20 @@ void Tcgen05::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
 void Tcgen05::emitMmaWarp(KernelEmitter &emitter, TmaRing &ring) {
   DeviceBuilder &b = emitter.builder();
   Block &body = emitter.pipeline().getConsume().front();
-  b.loop(emitter.numKTiles(), {b.i32(0), b.i32(0)},
-         [&](Value kTile, ValueRange carried) {
-           Value stage = carried[0], parity = carried[1];
-           ring.waitFull(stage, parity);
-           b.tcgen05FenceAfter();
-           Value accumulate = arith::CmpIOp::create(
-               b, arith::CmpIPredicate::ne, kTile, b.i32(0));
-           for (MmaOp mma : body.getOps<MmaOp>())
-             emitMma(emitter, mma, b.mul(stage, emitter.stageBytes()),
-                     accumulate);
-           b.tcgen05Commit(ring.emptyBarrier(stage));
-           auto [nextStage, nextParity] = ring.advance(stage, parity);
-           return Values{nextStage, nextParity};
-         });
+  b.loop(
+      emitter.numKTiles(), {b.i32(0), b.i32(0)},
+      [&](Value kTile, ValueRange carried) {
+        Value stage = carried[0], parity = carried[1];
+        ring.waitFull(stage, parity);
+        b.tcgen05FenceAfter();
+        Value accumulate =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::ne, kTile, b.i32(0));
+        for (MmaOp mma : body.getOps<MmaOp>())
+          emitMma(emitter, mma, b.mul(stage, emitter.stageBytes()), accumulate);
+        b.tcgen05Commit(ring.emptyBarrier(stage));
+        auto [nextStage, nextParity] = ring.advance(stage, parity);
+        return Values{nextStage, nextParity};
+      });
   b.tcgen05Commit(emitter.shared(done));
 }
 
@@ -234,9 +234,9 @@ Values Tcgen05::emitStatistic(KernelEmitter &emitter, AccumulateTileOp op,
     Value words = b.load(VectorType::get(4, b.getI32Type()),
                          emitter.shared(offset, at), 16);
     for (int64_t word = 0; word < 4; ++word) {
-      auto [low, high] = b.unpack(
-          LLVM::ExtractElementOp::create(b, words, b.i32(word)),
-          emitter.elementType());
+      auto [low, high] =
+          b.unpack(LLVM::ExtractElementOp::create(b, words, b.i32(word)),
+                   emitter.elementType());
       sum = op.getKind() == Reduction::SumSq
                 ? b.fma(high, high, b.fma(low, low, sum))
                 : b.addF(sum, b.addF(low, high));
@@ -255,8 +255,8 @@ void Tcgen05::emitEpilogueWarps(KernelEmitter &emitter, TmaRing &ring) {
     for (Value init : pipeline.getInits().drop_front())
       inits.append(emitter[init]);
     Value isSignalling = b.equal(lane, 0);
-    Values results = b.loop(
-        emitter.numKTiles(), inits, [&](Value, ValueRange carried) {
+    Values results =
+        b.loop(emitter.numKTiles(), inits, [&](Value, ValueRange carried) {
           Value stage = carried[0], parity = carried[1];
           for (auto [argument, value] :
                llvm::zip_equal(body.getArguments().drop_front(2 + numSlots),
@@ -264,8 +264,8 @@ void Tcgen05::emitEpilogueWarps(KernelEmitter &emitter, TmaRing &ring) {
             emitter[argument] = {value};
           ring.waitFull(stage, parity);
           for (AccumulateTileOp op : body.getOps<AccumulateTileOp>())
-            emitter[op.getResult()] = emitStatistic(
-                emitter, op, b.mul(stage, emitter.stageBytes()));
+            emitter[op.getResult()] =
+                emitStatistic(emitter, op, b.mul(stage, emitter.stageBytes()));
           b.syncWarp();
           b.ifThen(isSignalling, [&] { ring.release(stage); });
           auto [nextStage, nextParity] = ring.advance(stage, parity);
@@ -275,8 +275,7 @@ void Tcgen05::emitEpilogueWarps(KernelEmitter &emitter, TmaRing &ring) {
             next.append(emitter[value]);
           return next;
         });
-    for (auto [i, result] :
-         llvm::enumerate(pipeline.getResults().drop_front()))
+    for (auto [i, result] : llvm::enumerate(pipeline.getResults().drop_front()))
       emitter[result] = {results[2 + i]};
   }
   b.mbarrierWait(emitter.shared(done), b.i32(0));

@@ -103,8 +103,8 @@ LogicalResult TmaRing::check(FuncOp func, PipelineOp pipeline) {
              << type.getDimSize(1) * 2;
   }
   if (func.getConfig().getTileK() != 64)
-    return func.emitOpError() << "TMA stages are 64 deep, got "
-                              << func.getConfig().getTileK();
+    return func.emitOpError()
+           << "TMA stages are 64 deep, got " << func.getConfig().getTileK();
   if (pipeline.getStages() < 2)
     return func.emitOpError()
            << "needs at least 2 stages, got " << pipeline.getStages();

@@ -7,8 +7,8 @@
 //
 // One producer warpgroup, of which one thread issues TMA loads, and one or two
 // consumer warpgroups that multiply and run the epilogue. A consumer holds 64
-// rows: warp w rows 16w to 16w + 15, spread over lanes as for mma.sync (PTX ISA,
-// "Register Fragments and Shared Memory Matrix Layouts for wgmma").
+// rows: warp w rows 16w to 16w + 15, spread over lanes as for mma.sync (PTX
+// ISA, "Register Fragments and Shared Memory Matrix Layouts for wgmma").
 //
 //===----------------------------------------------------------------------===//
 
@@ -201,14 +201,15 @@ void Wgmma::emitStatistic(KernelEmitter &emitter, AccumulateTileOp op,
   SharedTile tile(cast<SmemType>(slot.getType()));
   int64_t offset = emitter.slotOffset(slot.getArgNumber() - 1);
   Value low = b.bitAnd(lane, 15), high = b.shr(lane, 4);
-  Value row = b.add(b.add(b.mul(groupM, 64), b.mul(b.bitAnd(warp, 3), 16)), low);
+  Value row =
+      b.add(b.add(b.mul(groupM, 64), b.mul(b.bitAnd(warp, 3), 16)), low);
   Value base = b.add(stageOffset, b.mul(row, tile.rowBytes()));
   Value mask = tile.mask(b, low);
   Values sums = emitter[op.getInit()];
   for (int64_t step = 0; step < tile.chunks / 2; ++step) {
     Value chunk = b.bitXor(b.add(high, 2 * step), mask);
-    Values fragment = b.ldMatrix(
-        emitter.shared(offset, b.add(base, b.shl(chunk, 4))), false);
+    Values fragment =
+        b.ldMatrix(emitter.shared(offset, b.add(base, b.shl(chunk, 4))), false);
     accumulateFragment(b, fragment, sums, op.getKind(), emitter.elementType());
   }
   emitter[op.getResult()] = sums;
@@ -232,8 +233,8 @@ void Wgmma::emitConsumer(KernelEmitter &emitter, TmaRing &ring) {
   inits.append(accCount, poison);
   for (Value init : pipeline.getInits().drop_front())
     inits.append(emitter[init]);
-  Values results = b.loop(
-      emitter.numKTiles(), inits, [&](Value kTile, ValueRange carried) {
+  Values results =
+      b.loop(emitter.numKTiles(), inits, [&](Value kTile, ValueRange carried) {
         Value stage = carried[0], parity = carried[1], previous = carried[2];
         Values acc(carried.slice(3, accCount));
         size_t position = 3 + accCount;

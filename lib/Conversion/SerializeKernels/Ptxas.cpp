@@ -85,9 +85,9 @@ Expected<std::string> flashnorm::assemble(StringRef ptxas, StringRef ptx,
   SmallVector<StringRef> arguments{ptxas, "-v", arch, input, "-o", output};
   std::optional<StringRef> redirects[] = {StringRef(), log.str(), log.str()};
   std::string message;
-  int status = sys::ExecuteAndWait(ptxas, arguments, std::nullopt, redirects,
-                                   /*SecondsToWait=*/120, /*MemoryLimit=*/0,
-                                   &message);
+  int status =
+      sys::ExecuteAndWait(ptxas, arguments, std::nullopt, redirects,
+                          /*SecondsToWait=*/120, /*MemoryLimit=*/0, &message);
   std::string text = readText(log);
   if (status != 0)
     return fail(ptxas + " failed for " + chip + " (status " + Twine(status) +

@@ -54,26 +54,25 @@ SerializeKernels::findTarget(gpu::GPUModuleOp module) {
     if (found.empty())
       found = attr.str();
     if (found != attr.getValue())
-      return func.emitError() << "kernel '" << func.getName() << "' is for "
-                              << attr.getValue() << ", not for " << found
-                              << "; plan it again";
+      return emitError(func.getLoc())
+             << "kernel '" << func.getName() << "' is for " << attr.getValue()
+             << ", not for " << found << "; plan it again";
   }
   const TargetInfo *target = lookupTarget(found);
   if (!target)
-    return module.emitError() << "unknown chip '" << found << "'; one of "
-                              << describeLegalChips();
+    return emitError(module.getLoc())
+           << "unknown chip '" << found << "'; one of " << describeLegalChips();
   return target;
 }
 
-FailureOr<int64_t>
-SerializeKernels::findPtxVersion(gpu::GPUModuleOp module,
-                                 const TargetInfo &target) {
+FailureOr<int64_t> SerializeKernels::findPtxVersion(gpu::GPUModuleOp module,
+                                                    const TargetInfo &target) {
   if (ptxVersion == 0)
     return target.defaultPtxVersion;
   if (!llvm::is_contained(target.ptxVersions, ptxVersion.getValue()))
-    return module.emitError()
-           << "unknown PTX version " << ptxVersion << " for " << target.chip
-           << "; one of " << describeLegalPtxVersions(target);
+    return emitError(module.getLoc())
+           << "unknown PTX version " << ptxVersion.getValue() << " for "
+           << target.chip << "; one of " << describeLegalPtxVersions(target);
   return ptxVersion.getValue();
 }
 
@@ -116,13 +115,14 @@ LogicalResult SerializeKernels::serialize(gpu::GPUModuleOp module) {
       /*linkFiles=*/nullptr, /*verifyTarget=*/false);
   auto serializer = dyn_cast<gpu::TargetAttrInterface>(targetAttr);
   if (!serializer)
-    return module.emitError()
+    return emitError(module.getLoc())
            << "the NVVM target cannot serialise: its interface is not "
               "registered";
   gpu::TargetOptions options({}, {}, {}, {}, gpu::CompilationTarget::Assembly);
   auto object = serializer.serializeToObject(module, options);
   if (!object)
-    return module.emitError() << "cannot print PTX for " << (*target)->chip;
+    return emitError(module.getLoc())
+           << "cannot print PTX for " << (*target)->chip;
   StringRef ptx(object->data(), object->size());
   // The text ends with a null character, which is none of it.
   ptx = ptx.rtrim('\0');
@@ -132,21 +132,23 @@ LogicalResult SerializeKernels::serialize(gpu::GPUModuleOp module) {
   if (format == "cubin") {
     std::optional<std::string> program = findPtxas(ptxas);
     if (!program)
-      return module.emitError()
+      return emitError(module.getLoc())
              << "format=cubin needs ptxas, which is neither in the search path "
                 "nor under CUDA_HOME; use format=ptx or name it with ptxas=";
-    llvm::Expected<std::string> cubin = assemble(*program, ptx, (*target)->chip);
+    llvm::Expected<std::string> cubin =
+        assemble(*program, ptx, (*target)->chip);
     if (!cubin)
-      return module.emitError() << llvm::toString(cubin.takeError());
+      return emitError(module.getLoc()) << llvm::toString(cubin.takeError());
     data = std::move(*cubin);
     kind = gpu::CompilationTarget::Binary;
   }
-  auto objectAttr = gpu::ObjectAttr::get(
-      context, targetAttr, kind, b.getStringAttr(data), DictionaryAttr(),
-      gpu::KernelTableAttr());
-  auto binary = gpu::BinaryOp::create(
-      b, module.getLoc(), module.getName(), gpu::OffloadingLLVMTranslationAttrInterface(),
-      ArrayRef<Attribute>{objectAttr});
+  auto objectAttr =
+      gpu::ObjectAttr::get(context, targetAttr, kind, b.getStringAttr(data),
+                           DictionaryAttr(), gpu::KernelTableAttr());
+  auto binary =
+      gpu::BinaryOp::create(b, module.getLoc(), module.getName(),
+                            gpu::OffloadingLLVMTranslationAttrInterface(),
+                            ArrayRef<Attribute>{objectAttr});
   binary->setAttr(manifestName, manifestAttr);
   module.erase();
   return success();
@@ -154,7 +156,7 @@ LogicalResult SerializeKernels::serialize(gpu::GPUModuleOp module) {
 
 void SerializeKernels::runOnOperation() {
   if (format != "ptx" && format != "cubin") {
-    getOperation().emitError()
+    emitError(getOperation().getLoc())
         << "unknown format '" << format << "'; one of ptx, cubin";
     return signalPassFailure();
   }

@@ -51,15 +51,14 @@ void FuncOp::print(OpAsmPrinter &printer) {
   printer.printSymbolName(getSymName());
   printer << '(';
   ArrayAttr attributes = getArgAttrsAttr();
-  llvm::interleaveComma(getBody().getArguments(), printer,
-                        [&](BlockArgument argument) {
-                          printer.printRegionArgument(
-                              argument,
-                              attributes ? cast<DictionaryAttr>(
-                                               attributes[argument.getArgNumber()])
-                                               .getValue()
-                                         : ArrayRef<NamedAttribute>());
-                        });
+  llvm::interleaveComma(
+      getBody().getArguments(), printer, [&](BlockArgument argument) {
+        printer.printRegionArgument(
+            argument, attributes ? cast<DictionaryAttr>(
+                                       attributes[argument.getArgNumber()])
+                                       .getValue()
+                                 : ArrayRef<NamedAttribute>());
+      });
   printer << ") config(";
   printer.printStrippedAttrOrType(getConfigAttr());
   printer << ')';
@@ -86,8 +85,8 @@ LogicalResult FuncOp::verify() {
                            << type;
     for (int64_t size : memref.getShape().drop_front())
       if (ShapedType::isDynamic(size))
-        return emitOpError() << "only the leading size may be dynamic, got "
-                             << type;
+        return emitOpError()
+               << "only the leading size may be dynamic, got " << type;
   }
   if (numRows != 1)
     return emitOpError() << "needs one index argument, the number of rows, got "
@@ -113,8 +112,8 @@ static LogicalResult verifyYield(Operation *op, Region &region,
   if (!yield)
     return op->emitOpError() << "regions must end in kernel.yield";
   if (TypeRange(yield.getValues()) != expected)
-    return yield.emitOpError() << "yields other types than '" << op->getName()
-                               << "' expects";
+    return yield.emitOpError()
+           << "yields other types than '" << op->getName() << "' expects";
   return success();
 }
 
@@ -168,7 +167,8 @@ LogicalResult LoadOp::verify() {
 }
 
 LogicalResult MmaOp::verify() {
-  auto a = cast<SmemType>(getA().getType()), b = cast<SmemType>(getB().getType());
+  auto a = cast<SmemType>(getA().getType()),
+       b = cast<SmemType>(getB().getType());
   auto acc = cast<AccType>(getAcc().getType());
   int64_t n = b.getShape()[getTransposeB() ? 0 : 1];
   int64_t k = b.getShape()[getTransposeB() ? 1 : 0];
