@@ -1,4 +1,17 @@
 // RUN: flashnorm-opt %s --flashnorm-raise-norms | FileCheck %s
+// RUN: flashnorm-opt %models/llama_block.mlir --flashnorm-raise-norms | FileCheck %s --check-prefix=LLAMA --implicit-check-not=rsqrt
+// RUN: flashnorm-opt %models/rec_tower.mlir --flashnorm-raise-norms | FileCheck %s --check-prefix=TOWER --implicit-check-not=rsqrt
+
+// LLAMA-COUNT-2: flashnorm.rms_norm ins(%{{.+}} : tensor<1x?x256xbf16>) weight(%{{.+}} : tensor<256xbf16>) outs(%{{.+}} : tensor<1x?x256xbf16>) {cast = #flashnorm.cast_position<before_affine>
+// LLAMA-NOT:     flashnorm.rms_norm
+
+// TOWER:         flashnorm.layer_norm ins(%{{.+}} : tensor<?x128xbf16>)
+// TOWER:         flashnorm.rms_norm ins(%{{.+}} : tensor<?x128xbf16>)
+// TOWER:         flashnorm.layer_norm ins(%{{.+}} : tensor<?x256xbf16>)
+// TOWER:         flashnorm.rms_norm ins(%{{.+}} : tensor<?x256xbf16>)
+// TOWER:         flashnorm.layer_norm ins(%{{.+}} : tensor<?x512xbf16>)
+// TOWER:         flashnorm.rms_norm ins(%{{.+}} : tensor<?x512xbf16>)
+// TOWER-NOT:     {{flashnorm\..*_norm}}
 
 #id2 = affine_map<(d0, d1) -> (d0, d1)>
 #row2 = affine_map<(d0, d1) -> (d0)>

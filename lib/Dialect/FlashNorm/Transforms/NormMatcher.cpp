@@ -8,6 +8,7 @@
 #include "NormMatcher.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace flashnorm;
@@ -66,10 +67,9 @@ static bool isNumerator(Element element, const RowStatistic &statistic) {
          isSame(centered->x, statistic.x);
 }
 
-std::optional<NormMatch> NormMatcher::explain(const RowStatistic &statistic,
-                                              unsigned rank,
+std::optional<NormMatch> NormMatcher::explain(Operation *root, unsigned rank,
                                               const std::string &why) {
-  auto [entry, isNew] = reasons.try_emplace(statistic.root, rank, why);
+  auto [entry, isNew] = reasons.try_emplace(root, rank, why);
   if (!isNew && entry->second.first <= rank)
     entry->second = {rank, why};
   return std::nullopt;
@@ -159,23 +159,23 @@ NormMatcher::matchFactors(Element element, const RowStatistic &statistic,
     bool isLayer = statistic.kind == NormKind::Layer;
     if (isLayer ? isSame(factor.element, statistic.x)
                 : matchCentered(factor.element).has_value())
-      return explain(statistic, 1,
+      return explain(statistic.root, 1,
                      isLayer ? "the squares are of centred values but the "
                                "numerator is not centred"
                              : "the numerator is centred but the squares are "
                                "not of centred values");
     if (constant)
-      return explain(statistic, 1,
+      return explain(statistic.root, 1,
                      llvm::formatv("the product has a further factor {0}",
-                                   constant->value));
-    return explain(statistic, 0,
+                                   printNumber(constant->value)));
+    return explain(statistic.root, 0,
                    "no product of the root and the tensor whose squares are "
                    "summed was found");
   }
   if (!hasRoot)
     return std::nullopt;
   if (!hasNumerator)
-    return explain(statistic, 0,
+    return explain(statistic.root, 0,
                    "the root is not multiplied with the tensor whose squares "
                    "are summed");
   if (match.weight && precision.isNarrow())
@@ -184,7 +184,7 @@ NormMatcher::matchFactors(Element element, const RowStatistic &statistic,
   std::string why;
   std::optional<Element> input = selectInput(statistic, why);
   if (!input)
-    return explain(statistic, 2, why);
+    return explain(statistic.root, 2, why);
   match.input = *input;
   return match;
 }
@@ -205,8 +205,13 @@ std::optional<NormMatch> NormMatcher::matchProduct(Element element,
     std::string why;
     std::optional<RowStatistic> statistic =
         matchRowStatistic(node, factor.inverse, why);
-    if (!statistic)
+    if (!statistic) {
+      // The statistic may be right, and the product be the wrong way round.
+      std::string ignored;
+      if (matchRowStatistic(node, !factor.inverse, ignored))
+        explain(node.op, 1, why);
       continue;
+    }
     if (std::optional<NormMatch> match =
             matchFactors(element, *statistic, factor.inverse, allowWeight))
       return match;
@@ -325,7 +330,7 @@ std::optional<std::string> NormMatcher::getReason(Element root) {
     std::optional<Constant> exponent = getConstant(node.args[1]);
     inverse = exponent && exponent->value > 0;
     // Powers with whole exponents are no roots.
-    if (!exponent || exponent->value == static_cast<int64_t>(exponent->value))
+    if (!exponent || exponent->value == std::trunc(exponent->value))
       return std::nullopt;
   } else if (!node.is(Kind::Rsqrt)) {
     return std::nullopt;

@@ -51,7 +51,7 @@ private:
                                         bool inverse, bool allowWeight);
   std::optional<Element> selectInput(const RowStatistic &statistic,
                                      std::string &why) const;
-  std::optional<NormMatch> explain(const RowStatistic &statistic, unsigned rank,
+  std::optional<NormMatch> explain(mlir::Operation *root, unsigned rank,
                                    const std::string &why);
 
   /// Of the match in progress.

@@ -13,14 +13,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NormMatcher.h"
+#include "NormBuilder.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/SetVector.h"
@@ -100,19 +99,6 @@ static AffineMap getResultPlace(linalg::LinalgOp op, OpOperand *init,
       cast<ShapedType>(init->get().getType()));
 }
 
-/// The shortest decimal number that is `value` in f32: 1e-5 rather than
-/// 9.99999974e-6.
-static double getShortest(double value) {
-  for (int digits = 1; digits != 9; ++digits) {
-    char text[32];
-    snprintf(text, sizeof(text), "%.*e", digits - 1, value);
-    double candidate = strtod(text, nullptr);
-    if (static_cast<float>(candidate) == static_cast<float>(value))
-      return candidate;
-  }
-  return value;
-}
-
 namespace {
 
 struct RaiseNorms : ::flashnorm::impl::RaiseNormsPassBase<RaiseNorms> {
@@ -125,13 +111,14 @@ private:
   Operation *raiseIn(Operation *op);
   Operation *raiseInBody(linalg::LinalgOp op);
 
-  /// The norm op of a match.
-  Value build(const NormMatch &match, Operation *root, Value reusableInit);
-  /// Makes `norm`, read at `place`, an input of `op` in place of `scalar`.
-  linalg::GenericOp feed(linalg::LinalgOp op, Value scalar, Value norm,
-                         AffineMap place, unsigned normalizedLoop);
-  /// Erases `op` and what it alone has used.
-  void eraseIfDead(Operation *op);
+  /// The norm op of a match whose last operation is `last`.
+  Value build(NormMatch match, Operation *last, Value reusableInit);
+  /// Erases `op`, and what it alone has used.
+  void erase(Operation *op);
+  void eraseIfDead(Operation *op) {
+    if (isOpTriviallyDead(op))
+      erase(op);
+  }
   void report(const NormMatch &match, Operation *root);
   void reportMisses();
 
@@ -152,185 +139,12 @@ private:
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Building
-//===----------------------------------------------------------------------===//
-
-/// x in a narrower type, if the op that computes it extends every element at
-/// last: elementwise fusion moves such casts to the producer's side.
-static linalg::GenericOp narrowInput(OpBuilder &builder, Type type,
-                                     Value input) {
-  auto inputType = cast<RankedTensorType>(input.getType());
-  auto op = input.getDefiningOp<linalg::GenericOp>();
-  if (!op || op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
-      type == inputType.getElementType())
-    return nullptr;
-  auto extend = op.getBlock()
-                    ->getTerminator()
-                    ->getOperand(0)
-                    .getDefiningOp<arith::ExtFOp>();
-  BlockArgument out = op.getBlock()->getArguments().back();
-  if (!extend || extend->getBlock() != op.getBlock() || !out.use_empty() ||
-      extend.getIn().getType() != type)
-    return nullptr;
-
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(op);
-  Value init = tensor::EmptyOp::create(
-      builder, op.getLoc(),
-      tensor::getMixedSizes(builder, op.getLoc(), op.getDpsInits()[0]), type);
-  auto narrow = linalg::GenericOp::create(
-      builder, op.getLoc(), init.getType(), op.getDpsInputs(), init,
-      op.getIndexingMapsArray(), op.getIteratorTypesArray(),
-      [&](OpBuilder &nested, Location loc, ValueRange arguments) {
-        IRMapping mapping;
-        mapping.map(op.getBlock()->getArguments(), arguments);
-        for (Operation &inner : op.getBlock()->without_terminator())
-          if (&inner != extend)
-            nested.clone(inner, mapping);
-        linalg::YieldOp::create(nested, loc, mapping.lookup(extend.getIn()));
-      });
-  // Other users of x read it through the cast.
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  auto wide = linalg::GenericOp::create(
-      builder, op.getLoc(), inputType, narrow.getResult(0), op.getDpsInits()[0],
-      ArrayRef<AffineMap>{map, map}, op.getIteratorTypesArray(),
-      [&](OpBuilder &nested, Location loc, ValueRange arguments) {
-        linalg::YieldOp::create(
-            nested, loc,
-            arith::ExtFOp::create(nested, loc, inputType.getElementType(),
-                                  arguments[0])
-                .getResult());
-      });
-  op.getResult(0).replaceAllUsesWith(wide.getResult(0));
-  return narrow;
-}
-
-Value RaiseNorms::build(const NormMatch &match, Operation *root,
-                        Value reusableInit) {
-  // The element type is that of the last operation.
-  Type type = getElementTypeOrSelf(root->getResult(0).getType());
-  Operation *anchor = root;
-  if (isa<linalg::LinalgOp>(root->getParentOp()))
-    anchor = root->getParentOp();
-  OpBuilder builder(anchor);
-  Location loc = getLocation(root);
-  Value input = match.input.value;
-  if (linalg::GenericOp narrow =
-          narrowInput(builder, look(match.statistic.x).type, input)) {
-    Operation *wide = input.getDefiningOp();
-    input = narrow.getResult(0);
-    replacements[wide] = narrow;
-    eraseIfDead(wide);
-  }
-  auto inputType = cast<RankedTensorType>(input.getType());
-  Value weight = match.weight ? match.weight->build(builder, loc) : Value();
-  Value bias = match.bias ? match.bias->build(builder, loc) : Value();
-  Value init;
-  if (reusableInit && reusableInit.getType() == inputType.clone(type))
-    init = reusableInit;
-  else
-    init = tensor::EmptyOp::create(
-        builder, loc, tensor::getMixedSizes(builder, loc, input), type);
-  double eps = match.statistic.eps;
-  if (!inputType.getElementType().isF64())
-    eps = getShortest(eps);
-  FloatAttr epsAttr = builder.getF64FloatAttr(eps);
-  auto cast = CastPositionAttr::get(builder.getContext(), match.cast);
-  if (match.statistic.kind == NormKind::RMS)
-    return RMSNormOp::create(builder, loc, init.getType(), input, weight, init,
-                             epsAttr, cast)
-        .getResult(0);
-  return LayerNormOp::create(builder, loc, init.getType(), input, weight, bias,
-                             init, epsAttr, cast)
-      .getResult(0);
-}
-
-linalg::GenericOp RaiseNorms::feed(linalg::LinalgOp op, Value scalar,
-                                   Value norm, AffineMap place,
-                                   unsigned normalizedLoop) {
-  MLIRContext *context = op.getContext();
-  // What only the norm has used goes.
-  SmallPtrSet<Operation *, 16> live;
-  SmallPtrSet<Value, 16> liveArguments;
-  SmallVector<Value> pending;
-  auto keep = [&](Operation &inner) {
-    if (live.insert(&inner).second)
-      inner.walk([&](Operation *user) {
-        llvm::append_range(pending, user->getOperands());
-      });
-  };
-  for (Operation &inner : *op.getBlock())
-    if (!isPure(&inner))
-      keep(inner);
-  keep(*op.getBlock()->getTerminator());
-  while (!pending.empty()) {
-    Value value = pending.pop_back_val();
-    if (value == scalar)
-      continue;
-    Operation *inner = value.getDefiningOp();
-    if (!inner)
-      liveArguments.insert(value);
-    else if (inner->getBlock() == op.getBlock())
-      keep(*inner);
-  }
-
-  SmallVector<Value> inputs;
-  SmallVector<AffineMap> maps;
-  SmallVector<BlockArgument> kept;
-  auto collect = [&](bool dropUnused) {
-    inputs.clear();
-    maps.clear();
-    kept.clear();
-    for (OpOperand *operand : op.getDpsInputOperands()) {
-      BlockArgument argument = op.getMatchingBlockArgument(operand);
-      if (dropUnused && !liveArguments.contains(argument))
-        continue;
-      inputs.push_back(operand->get());
-      maps.push_back(op.getMatchingIndexingMap(operand));
-      kept.push_back(argument);
-    }
-    inputs.push_back(norm);
-    maps.push_back(place.replaceDimsAndSymbols(
-        {}, getAffineDimExpr(normalizedLoop, context), op.getNumLoops(), 0));
-    for (OpOperand &init : op.getDpsInitsMutable())
-      maps.push_back(op.getMatchingIndexingMap(&init));
-  };
-  collect(/*dropUnused=*/true);
-  // The bounds of every loop must still follow from the operands.
-  if (!inversePermutation(concatAffineMaps(maps, context)))
-    collect(/*dropUnused=*/false);
-
-  OpBuilder builder(op);
-  auto generic = linalg::GenericOp::create(
-      builder, op.getLoc(), op->getResultTypes(), inputs, op.getDpsInits(),
-      maps, op.getIteratorTypesArray(),
-      [&](OpBuilder &nested, Location loc, ValueRange arguments) {
-        IRMapping mapping;
-        mapping.map(kept, arguments.take_front(kept.size()));
-        mapping.map(op.getRegionOutputArgs(),
-                    arguments.drop_front(inputs.size()));
-        mapping.map(scalar, arguments[kept.size()]);
-        for (Operation &inner : op.getBlock()->without_terminator()) {
-          if (!live.contains(&inner))
-            continue;
-          Operation *clone = nested.clone(inner, mapping);
-          if (covered.contains(&inner))
-            covered.insert(clone);
-        }
-        nested.clone(*op.getBlock()->getTerminator(), mapping);
-      });
-  generic->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  op->replaceAllUsesWith(generic);
-  return generic;
-}
-
-void RaiseNorms::eraseIfDead(Operation *op) {
+void RaiseNorms::erase(Operation *op) {
   llvm::SmallSetVector<Operation *, 16> pending;
   pending.insert(op);
   while (!pending.empty()) {
     Operation *dead = pending.pop_back_val();
-    if (!isOpTriviallyDead(dead))
+    if (dead != op && !isOpTriviallyDead(dead))
       continue;
     for (Value operand : dead->getOperands())
       if (Operation *producer = operand.getDefiningOp())
@@ -344,33 +158,21 @@ void RaiseNorms::eraseIfDead(Operation *op) {
   }
 }
 
-/// `norm` as a tensor of type `type`, whose elements it has at `place`.
-static Value readAt(OpBuilder &builder, Operation *op, Value norm,
-                    AffineMap place) {
-  Value result = op->getResult(0);
-  auto type = cast<RankedTensorType>(result.getType());
-  SmallVector<AffineMap> maps = {
-      place.replaceDimsAndSymbols(
-          {}, getAffineDimExpr(type.getRank() - 1, op->getContext()),
-          type.getRank(), 0),
-      builder.getMultiDimIdentityMap(type.getRank())};
-  Value init = tensor::EmptyOp::create(
-      builder, op->getLoc(),
-      tensor::getMixedSizes(builder, op->getLoc(), result),
-      type.getElementType());
-  return linalg::GenericOp::create(
-             builder, op->getLoc(), init.getType(), norm, init, maps,
-             SmallVector<utils::IteratorType>(type.getRank(),
-                                              utils::IteratorType::parallel),
-             [](OpBuilder &nested, Location loc, ValueRange arguments) {
-               linalg::YieldOp::create(nested, loc, arguments[0]);
-             })
-      .getResult(0);
+Value RaiseNorms::build(NormMatch match, Operation *last, Value reusableInit) {
+  bool isInBody = isa<linalg::LinalgOp>(last->getParentOp());
+  OpBuilder builder(isInBody ? last->getParentOp() : last);
+  Value &input = match.input.value;
+  if (linalg::GenericOp narrow = narrowProducer(
+          builder, look(match.statistic.x).type, match.input.value)) {
+    Operation *wide = input.getDefiningOp();
+    input = narrow.getResult(0);
+    replacements[wide] = narrow;
+    eraseIfDead(wide);
+  }
+  return buildNorm(builder, getLocation(last), match,
+                   getElementTypeOrSelf(last->getResult(0).getType()),
+                   reusableInit);
 }
-
-//===----------------------------------------------------------------------===//
-// Raising
-//===----------------------------------------------------------------------===//
 
 void RaiseNorms::report(const NormMatch &match, Operation *root) {
   ++numFound;
@@ -427,12 +229,18 @@ Operation *RaiseNorms::raiseInBody(linalg::LinalgOp op) {
       if (isResult && init->get().getDefiningOp<tensor::EmptyOp>())
         reusable = init->get();
       Value norm = build(*match, &inner, reusable);
-      Operation *rest = nullptr;
       if (isResult)
         op.getTiedOpResult(init).replaceAllUsesWith(norm);
-      if (!isResult || op->getNumResults() != 1)
-        rest = feed(op, scalar, norm, match->input.index, loop);
-      eraseIfDead(op);
+      if (isResult && op->getNumResults() == 1) {
+        eraseIfDead(op);
+        return nullptr;
+      }
+      Operation *rest = feedNorm(op, scalar, norm, match->input.index, loop,
+                                 [&](Operation *inner, Operation *clone) {
+                                   if (covered.contains(inner))
+                                     covered.insert(clone);
+                                 });
+      erase(op);
       return rest;
     }
   }
@@ -455,7 +263,7 @@ Operation *RaiseNorms::raiseIn(Operation *op) {
   Value norm = build(*match, op, /*reusableInit=*/{});
   if (norm.getType() != type || match->input.index != place) {
     OpBuilder builder(op);
-    norm = readAt(builder, op, norm, match->input.index);
+    norm = readNormAt(builder, op, norm, match->input.index);
   }
   op->replaceAllUsesWith(ValueRange(norm));
   eraseIfDead(op);
@@ -515,7 +323,7 @@ void RaiseNorms::runOnOperation() {
     Operation *op = worklist.pop_back_val();
     if (Operation *replacement = replacements.lookup(op))
       op = replacement;
-    else if (erased.contains(op))
+    if (erased.contains(op))
       continue;
     while (op)
       op = raiseIn(op);

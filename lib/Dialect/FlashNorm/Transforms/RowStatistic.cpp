@@ -68,7 +68,7 @@ bool Scale::isMeanOf(int64_t length) const {
   // 1/length, rounded to its type by whatever means: one unit in the last
   // place.
   auto type = dyn_cast<FloatType>(constant.type);
-  if (!type)
+  if (!type || type.getWidth() < 16 || type.getWidth() > 64)
     return false;
   APFloat exact(1.0 / static_cast<double>(length));
   bool losesInfo;
@@ -121,6 +121,10 @@ static std::optional<Mean> matchMean(Element element, Precision &precision,
     why = "the normalised dimension is dynamic";
     return std::nullopt;
   }
+  if (sum.terms == 0) {
+    why = "the sum has no terms";
+    return std::nullopt;
+  }
   if (sum.args.size() == 2) {
     std::optional<Constant> init = getConstant(sum.args[1]);
     if (!init) {
@@ -128,7 +132,8 @@ static std::optional<Mean> matchMean(Element element, Precision &precision,
       return std::nullopt;
     }
     if (init->value != 0) {
-      why = llvm::formatv("the sum starts from {0}, not from 0", init->value);
+      why = llvm::formatv("the sum starts from {0}, not from 0",
+                          printNumber(init->value));
       return std::nullopt;
     }
   }
@@ -147,7 +152,7 @@ static std::optional<Mean> matchMean(Element element, Precision &precision,
   if (!scales[0].isMeanOf(sum.terms)) {
     why = llvm::formatv("the sum of {0} terms is {1} {2}", sum.terms,
                         scales[0].inverse ? "divided by" : "multiplied by",
-                        scales[0].constant.value);
+                        printNumber(scales[0].constant.value));
     return std::nullopt;
   }
   return Mean{term, sum.terms};
@@ -162,10 +167,10 @@ static std::optional<Element> matchSquare(Element element, Precision &precision,
       Node base = look(node.args[0]);
       return base.is(Kind::Abs) ? base.args[0] : node.args[0];
     }
-    why =
-        exponent
-            ? llvm::formatv("the exponent is {0}, not 2", exponent->value).str()
-            : "the exponent is not a constant";
+    why = exponent ? llvm::formatv("the exponent is {0}, not 2",
+                                   printNumber(exponent->value))
+                         .str()
+                   : "the exponent is not a constant";
     return std::nullopt;
   }
   if (node.is(Kind::Mul) && isSame(node.args[0], node.args[1]))
@@ -232,7 +237,7 @@ static std::optional<Element> getRadicand(const Node &root, bool inverse,
     if (exponent && exponent->value == (inverse ? 0.5 : -0.5))
       return root.args[0];
     why = exponent ? llvm::formatv("the exponent of the root is {0}",
-                                   exponent->value)
+                                   printNumber(exponent->value))
                          .str()
                    : "the exponent of the root is not a constant";
     return std::nullopt;
@@ -292,7 +297,8 @@ flashnorm::matchRowStatistic(const Node &root, bool inverse, std::string &why) {
     return std::nullopt;
   }
   if (!(eps->value > 0) || !std::isfinite(eps->value)) {
-    why = llvm::formatv("epsilon is {0}, not positive", eps->value);
+    why =
+        llvm::formatv("epsilon is {0}, not positive", printNumber(eps->value));
     return std::nullopt;
   }
   statistic.eps = eps->value;

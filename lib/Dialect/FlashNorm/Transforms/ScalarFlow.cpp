@@ -12,7 +12,6 @@
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace flashnorm;
@@ -21,30 +20,6 @@ using Kind = Node::Kind;
 // Chains of copies and casts longer than this are not looked through.
 static constexpr unsigned maxSteps = 64;
 static constexpr unsigned maxCasts = 16;
-
-//===----------------------------------------------------------------------===//
-// Numbers
-//===----------------------------------------------------------------------===//
-
-double flashnorm::roundTo(double value, Type type) {
-  auto floatType = dyn_cast<FloatType>(type);
-  if (!floatType)
-    return value;
-  APFloat number(value);
-  bool losesInfo;
-  number.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                 &losesInfo);
-  return number.convertToDouble();
-}
-
-bool flashnorm::isExact(Type from, Type to) {
-  if (from == to)
-    return true;
-  auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
-  return fromFloat && toFloat &&
-         APFloat::isRepresentableBy(fromFloat.getFloatSemantics(),
-                                    toFloat.getFloatSemantics());
-}
 
 static std::optional<double> getNumber(Attribute attr) {
   if (auto number = dyn_cast<FloatAttr>(attr)) {
@@ -485,55 +460,4 @@ bool Walk::stepOperation(Operation *op) {
   node.kind = Kind::Round;
   node.args = std::move(args);
   return false;
-}
-
-//===----------------------------------------------------------------------===//
-// Questions about elements
-//===----------------------------------------------------------------------===//
-
-std::optional<Constant> flashnorm::getConstant(Element element) {
-  Node node = look(element);
-  if (node.is(Kind::Constant))
-    return Constant{node.value, node.type};
-  SmallVector<double, 2> values;
-  switch (node.kind) {
-  case Kind::Recip:
-  case Kind::Div:
-  case Kind::Neg:
-  case Kind::Sqrt:
-  case Kind::Mul:
-    for (Element arg : node.args) {
-      std::optional<Constant> constant = getConstant(arg);
-      if (!constant)
-        return std::nullopt;
-      values.push_back(constant->value);
-    }
-    break;
-  default:
-    return std::nullopt;
-  }
-  double value = node.is(Kind::Recip)  ? 1 / values[0]
-                 : node.is(Kind::Div)  ? values[0] / values[1]
-                 : node.is(Kind::Neg)  ? -values[0]
-                 : node.is(Kind::Sqrt) ? std::sqrt(values[0])
-                                       : values[0] * values[1];
-  return Constant{roundTo(value, node.type), node.type};
-}
-
-bool flashnorm::isSame(Element a, Element b, unsigned depth) {
-  Node left = look(a), right = look(b);
-  if (left.self == right.self)
-    return true;
-  if (depth == 0 || left.kind != right.kind || left.type != right.type)
-    return false;
-  if (left.is(Kind::Constant))
-    return left.value == right.value;
-  if (left.is(Kind::Opaque) || left.args.size() != right.args.size())
-    return false;
-  if (left.is(Kind::Sum) && (left.terms != right.terms ||
-                             left.summedDims != 1 || right.summedDims != 1))
-    return false;
-  return llvm::all_of(llvm::zip_equal(left.args, right.args), [&](auto pair) {
-    return isSame(std::get<0>(pair), std::get<1>(pair), depth - 1);
-  });
 }

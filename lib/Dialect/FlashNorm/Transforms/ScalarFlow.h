@@ -20,6 +20,7 @@
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Value.h"
 #include <optional>
+#include <string>
 
 namespace flashnorm {
 
@@ -87,6 +88,10 @@ bool isSame(Element a, Element b, unsigned depth = 6);
 
 /// `value` as a number of type `type`.
 double roundTo(double value, mlir::Type type);
+
+/// The shortest decimal number that is `value` in f32: 1e-05 rather than
+/// 9.99999974e-06.
+std::string printNumber(double value);
 
 /// Every number of type `from` is one of type `to`.
 bool isExact(mlir::Type from, mlir::Type to);
