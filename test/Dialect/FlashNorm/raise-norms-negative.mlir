@@ -506,3 +506,22 @@ func.func @empty_rows(%x: tensor<8x0xf32>) -> tensor<8x0xf32> {
   %y = arith.mulf %x, %rows : tensor<8x0xf32>
   return %y : tensor<8x0xf32>
 }
+
+// A type that the norm ops do not have.
+// CHECK-LABEL: func @f8(
+// CHECK:         math.rsqrt
+// REMARK:      Function=f8 | Remark="sum of squares under a root is not raised: tensor<8x64xf8E4M3FN> is not of f16, bf16, f32 or f64"
+func.func @f8(%x: tensor<8x64xf8E4M3FN>) -> tensor<8x64xf8E4M3FN> {
+  %zero = arith.constant dense<0.0> : tensor<8xf8E4M3FN>
+  %n = arith.constant dense<64.0> : tensor<8xf8E4M3FN>
+  %eps = arith.constant dense<0.5> : tensor<8xf8E4M3FN>
+  %e = tensor.empty() : tensor<8x64xf8E4M3FN>
+  %square = arith.mulf %x, %x : tensor<8x64xf8E4M3FN>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf8E4M3FN>) outs(%zero : tensor<8xf8E4M3FN>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf8E4M3FN>
+  %var = arith.addf %mean, %eps : tensor<8xf8E4M3FN>
+  %r = math.rsqrt %var : tensor<8xf8E4M3FN>
+  %rows = linalg.broadcast ins(%r : tensor<8xf8E4M3FN>) outs(%e : tensor<8x64xf8E4M3FN>) dimensions = [1]
+  %y = arith.mulf %x, %rows : tensor<8x64xf8E4M3FN>
+  return %y : tensor<8x64xf8E4M3FN>
+}

@@ -90,8 +90,12 @@ std::optional<Element> NormMatcher::selectInput(const RowStatistic &statistic,
   why = "the normalised value is not a tensor of its own";
   for (Element view : views) {
     auto type = cast<RankedTensorType>(view.value.getType());
-    if (!isa<FloatType>(type.getElementType()) || type.getRank() == 0)
+    if (type.getRank() == 0)
       continue;
+    if (!isNormType(type.getElementType())) {
+      why = llvm::formatv("{0} is not of f16, bf16, f32 or f64", type);
+      continue;
+    }
     ArrayRef<AffineExpr> exprs = view.index.getResults();
     if (!isa<AffineSymbolExpr>(exprs.back())) {
       for (auto [dim, expr] : llvm::enumerate(exprs))
@@ -310,6 +314,8 @@ std::optional<NormMatch> NormMatcher::match(Element element,
                                             AffineMap resultPlace) {
   resultType = getElementTypeOrSelf(element.value.getType());
   place = resultPlace;
+  if (!isNormType(resultType))
+    return std::nullopt;
   Node node = look(element);
   if (!isNarrow(resultType))
     return matchWide(element);

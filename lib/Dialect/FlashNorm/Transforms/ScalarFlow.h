@@ -96,6 +96,11 @@ std::string printNumber(double value);
 /// Every number of type `from` is one of type `to`.
 bool isExact(mlir::Type from, mlir::Type to);
 
+/// The norm ops have this element type.
+inline bool isNormType(mlir::Type type) {
+  return type.isBF16() || type.isF16() || type.isF32() || type.isF64();
+}
+
 /// What arithmetic an op does, elementwise on tensors or on scalars.
 Node::Kind classify(mlir::Operation *op);
 

@@ -19,7 +19,7 @@ static constexpr unsigned maxOps = 8;
 static std::optional<int64_t> getVectorLength(Element tensor) {
   auto type = dyn_cast<RankedTensorType>(tensor.value.getType());
   if (!type || type.getRank() == 0 || !type.hasStaticShape() ||
-      !isa<FloatType>(type.getElementType()))
+      !isNormType(type.getElementType()))
     return std::nullopt;
   int64_t length = type.getShape().back();
   if (type.getNumElements() != length ||
@@ -63,7 +63,7 @@ std::optional<VectorOperand> VectorOperand::get(Element element) {
   if (vector.value)
     return vector;
   if (!node.op || node.args.empty() || node.is(Node::Kind::Sum) ||
-      !node.self.index || isa<TensorType>(node.self.value.getType()))
+      !node.self.index || !isNormType(node.self.value.getType()))
     return std::nullopt;
   vector.value = node.self.value;
   if (!vector.addScalar(node.self.value, node.self.index) ||
