@@ -28,8 +28,6 @@ COMPONENTS = {
     "Conversion/SerializeKernels": (("Conversion/", "Planning/"), True),
     "Conversion/LaunchToRuntime":
         (("Conversion/", "Dialect/FlashNorm/", "Runtime/"), True),
-    "Conversion/SerializeKernels":
-        (("Conversion/", "Planning/", "Runtime/"), True),
     # The headers that all conversions share.
     "Conversion": (("Conversion/",), True),
     # Knows everything, so that nobody else has to.
