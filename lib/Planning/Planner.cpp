@@ -166,6 +166,13 @@ bool flashnorm::isWorthFusing(double fusedMicroseconds,
   return fusedMicroseconds <= 1.02 * unfusedMicroseconds;
 }
 
+std::string flashnorm::describeLoss(double fusedMicroseconds,
+                                    double unfusedMicroseconds) {
+  return llvm::formatv("estimated at {0:F1} us fused, {1:F1} us unfused",
+                       fusedMicroseconds, unfusedMicroseconds)
+      .str();
+}
+
 PlanDecision flashnorm::choosePlan(const Problem &problem,
                                    const TargetInfo &target,
                                    const PlannerOptions &options) {
@@ -202,11 +209,16 @@ PlanDecision flashnorm::choosePlan(const Problem &problem,
   if (options.onlyIfFaster && !isWorthFusing(decision.fusedMicroseconds,
                                              decision.unfusedMicroseconds)) {
     decision.reason =
-        llvm::formatv("estimated at {0:F1} us fused, {1:F1} us unfused",
-                      decision.fusedMicroseconds, decision.unfusedMicroseconds)
-            .str();
+        describeLoss(decision.fusedMicroseconds, decision.unfusedMicroseconds);
     return decision;
   }
   decision.plan = plan;
   return decision;
+}
+
+const PlanDecision &Planner::choose(const Problem &problem) {
+  auto [it, isNew] = decisions.try_emplace(problem);
+  if (isNew)
+    it->second = choosePlan(problem, target, options);
+  return it->second;
 }

@@ -16,6 +16,7 @@
 #include "flashnorm/Planning/Problem.h"
 #include "flashnorm/Planning/Target.h"
 #include "llvm/Support/Error.h"
+#include <map>
 #include <string>
 
 namespace flashnorm {
@@ -51,12 +52,29 @@ struct PlanDecision {
 PlanDecision choosePlan(const Problem &problem, const TargetInfo &target,
                         const PlannerOptions &options = {});
 
+/// choosePlan for one target and set of options that remembers its decisions:
+/// deep models ask the same question for every layer.
+class Planner {
+public:
+  Planner(const TargetInfo &target, PlannerOptions options)
+      : target(target), options(options) {}
+  const PlanDecision &choose(const Problem &problem);
+
+private:
+  const TargetInfo &target;
+  PlannerOptions options;
+  std::map<Problem, PlanDecision> decisions;
+};
+
 PlanUsage computeUsage(const Plan &plan, const Problem &problem);
 
 /// A fusion pays when it is at least as fast as the chain that it replaces,
 /// give or take the 2 % that the estimate cannot resolve. Callers that fuse
 /// several matmuls with one norm pass the sums over all of them.
 bool isWorthFusing(double fusedMicroseconds, double unfusedMicroseconds);
+
+/// The reason against a fusion that is not.
+std::string describeLoss(double fusedMicroseconds, double unfusedMicroseconds);
 
 /// The widest row that one CTA can own with this family.
 int64_t getMaxWideTile(Family family);

@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 namespace flashnorm {
 
@@ -55,7 +56,17 @@ struct Problem {
   /// How many matmuls read the pre-norm's result, this one included: unfused,
   /// they share the cost of the norm.
   int64_t preNormConsumers = 1;
+
+  /// All fields, to compare and to order problems.
+  auto tie() const {
+    return std::tie(m, n, k, inputType, outputType, transposeWeight, preNorm,
+                    postNorm, hasBias, hasResidual, hasActivation,
+                    hasNormWeight, hasNormBias, returnsSum, preNormConsumers);
+  }
 };
+inline bool operator<(const Problem &a, const Problem &b) {
+  return a.tie() < b.tie();
+}
 
 } // namespace flashnorm
 

@@ -19,7 +19,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -46,9 +46,8 @@ struct Product {
   Value normWeight, weight;
   bool transposeWeight;
 
-  bool operator==(const Product &other) const {
-    return normWeight == other.normWeight && weight == other.weight &&
-           transposeWeight == other.transposeWeight;
+  std::tuple<Value, Value, unsigned> getKey() const {
+    return {normWeight, weight, transposeWeight};
   }
 };
 
@@ -62,7 +61,12 @@ public:
   /// then.
   std::string fold(RMSNormOp norm, ArrayRef<MatmulOp> matmuls);
 
-  int64_t getNumPrepared() const { return numPrepared; }
+  /// Makes the signatures match what `fold` added. Until then new arguments are
+  /// block arguments only: a signature is rebuilt as a whole, and once for all
+  /// of them keeps this linear.
+  void finish();
+
+  int64_t getNumPrepared() const { return entryAttrs.size(); }
 
 private:
   bool hasCallers();
@@ -74,9 +78,12 @@ private:
   func::FuncOp entry;
   SymbolTable &symbolTable;
   func::FuncOp prepare; ///< made when first needed
-  SmallVector<std::pair<Product, Value>> products;
+  /// Arguments of the prepare function by the entry's argument number.
+  DenseMap<unsigned, BlockArgument> sources;
+  DenseMap<std::tuple<Value, Value, unsigned>, Value> products;
   std::optional<bool> callers;
-  int64_t numPrepared = 0;
+  /// Attributes of the new arguments of both functions.
+  SmallVector<DictionaryAttr> entryAttrs, prepareAttrs;
 };
 
 struct FoldNormWeight
@@ -94,6 +101,7 @@ static std::optional<Factor> getFactor(func::FuncOp entry, Value value) {
   Factor factor;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (argument.getOwner() != &entry.getBody().front() ||
+        argument.getArgNumber() >= entry.getNumArguments() ||
         !entry.getArgAttr(argument.getArgNumber(),
                           FlashNormDialect::getFrozenAttrName()))
       return std::nullopt;
@@ -146,6 +154,10 @@ std::string Folder::findPrepareFunction() {
                          name.getValue())
         .str();
   prepare = function;
+  for (BlockArgument argument : prepare.getArguments())
+    if (auto source = prepare.getArgAttrOfType<IntegerAttr>(
+            argument.getArgNumber(), FlashNormDialect::getSourceAttrName()))
+      sources.try_emplace(source.getInt(), argument);
   return "";
 }
 
@@ -258,20 +270,14 @@ Value Folder::getInPrepareFunction(OpBuilder &builder, Value value,
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument)
     return builder.clone(*value.getDefiningOp())->getResult(0);
-  StringRef name = FlashNormDialect::getSourceAttrName();
-  for (BlockArgument candidate : prepare.getArguments()) {
-    auto source =
-        prepare.getArgAttrOfType<IntegerAttr>(candidate.getArgNumber(), name);
-    if (source && source.getInt() == argument.getArgNumber() &&
-        candidate.getType() == argument.getType())
-      return candidate;
-  }
-  unsigned index = prepare.getNumArguments();
-  auto attrs = builder.getDictionaryAttr(builder.getNamedAttr(
-      name, builder.getI64IntegerAttr(argument.getArgNumber())));
-  // Fails only for function types that cannot grow; func.func's can.
-  (void)prepare.insertArgument(index, argument.getType(), attrs, loc);
-  return prepare.getArgument(index);
+  auto known = sources.find(argument.getArgNumber());
+  if (known != sources.end() && known->second.getType() == argument.getType())
+    return known->second;
+  prepareAttrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+      FlashNormDialect::getSourceAttrName(),
+      builder.getI64IntegerAttr(argument.getArgNumber()))));
+  return sources[argument.getArgNumber()] =
+             prepare.getBody().addArgument(argument.getType(), loc);
 }
 
 /// Computes the product in the prepare function; a new argument of the entry
@@ -297,26 +303,38 @@ Value Folder::addPrepared(const Product &product, Location loc) {
   Value weight = getInPrepareFunction(builder, product.weight, loc);
   Value result =
       buildProduct(builder, loc, normWeight, weight, product.transposeWeight);
-  unsigned resultIndex = prepare.getNumResults();
-  (void)prepare.insertResult(resultIndex, result.getType(), DictionaryAttr());
+  entryAttrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+      FlashNormDialect::getPreparedAttrName(),
+      builder.getI64IntegerAttr(returnOp->getNumOperands()))));
   returnOp.getOperandsMutable().append(result);
+  return entry.getBody().addArgument(result.getType(), loc);
+}
 
-  unsigned index = entry.getNumArguments();
-  auto attrs = builder.getDictionaryAttr(
-      builder.getNamedAttr(FlashNormDialect::getPreparedAttrName(),
-                           builder.getI64IntegerAttr(resultIndex)));
-  (void)entry.insertArgument(index, result.getType(), attrs, loc);
-  ++numPrepared;
-  return entry.getArgument(index);
+static void updateSignature(func::FuncOp function, TypeRange results,
+                            ArrayRef<DictionaryAttr> newArgumentAttrs) {
+  SmallVector<DictionaryAttr> attrs;
+  function.getAllArgAttrs(attrs);
+  llvm::append_range(attrs, newArgumentAttrs);
+  function.setType(FunctionType::get(
+      function.getContext(), function.getBody().getArgumentTypes(), results));
+  function.setAllArgAttrs(attrs);
+}
+
+void Folder::finish() {
+  if (entryAttrs.empty())
+    return;
+  updateSignature(entry, entry.getResultTypes(), entryAttrs);
+  updateSignature(prepare,
+                  prepare.getBody().front().getTerminator()->getOperandTypes(),
+                  prepareAttrs);
 }
 
 Value Folder::getProduct(const Product &product, Location loc) {
-  for (const auto &[known, value] : products)
-    if (known == product)
-      return value;
+  Value &value = products[product.getKey()];
+  if (value)
+    return value;
   std::optional<Factor> normWeight = getFactor(entry, product.normWeight);
   std::optional<Factor> weight = getFactor(entry, product.weight);
-  Value value;
   if (normWeight->constant && weight->constant) {
     auto builder = OpBuilder::atBlockBegin(&entry.getBody().front());
     value = arith::ConstantOp::create(builder, loc,
@@ -326,7 +344,6 @@ Value Folder::getProduct(const Product &product, Location loc) {
   } else {
     value = addPrepared(product, loc);
   }
-  products.push_back({product, value});
   return value;
 }
 
@@ -388,6 +405,7 @@ void FoldNormWeight::runOnOperation() {
                  .str();
       ++numFolded;
     });
+    folder.finish();
     numPrepared += folder.getNumPrepared();
   }
 }

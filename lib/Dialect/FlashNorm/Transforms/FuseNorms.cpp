@@ -79,8 +79,9 @@ struct FuseNorms : ::flashnorm::impl::FuseNormsPassBase<FuseNorms> {
   void runOnOperation() override;
 
 private:
-  PostCandidate matchPost(const NormView &norm, DominanceInfo &dominance);
-  PreCandidate matchPre(const NormView &norm);
+  PostCandidate matchPost(const NormView &norm, DominanceInfo &dominance,
+                          Planner &planner);
+  PreCandidate matchPre(const NormView &norm, Planner &planner);
   void report(const NormView &norm, const Candidate &candidate, StringRef what);
 
   PlanTarget target;
@@ -115,7 +116,7 @@ static Norm getNormKind(const NormView &norm) {
 //===----------------------------------------------------------------------===//
 
 PostCandidate FuseNorms::matchPost(const NormView &norm,
-                                   DominanceInfo &dominance) {
+                                   DominanceInfo &dominance, Planner &planner) {
   PostCandidate candidate;
   auto decline = [&](const Twine &reason) {
     candidate.reason = reason.str();
@@ -160,9 +161,12 @@ PostCandidate FuseNorms::matchPost(const NormView &norm,
   problem->hasNormWeight = bool(norm.weight);
   problem->hasNormBias = bool(norm.bias);
   problem->returnsSum = candidate.needsSum;
-  PlanDecision decision = choosePlan(*problem, *target.target, target.options);
+  const PlanDecision &decision = planner.choose(*problem);
   if (!decision.plan)
     return decline(decision.reason);
+  if (!isWorthFusing(decision.fusedMicroseconds, decision.unfusedMicroseconds))
+    return decline(
+        describeLoss(decision.fusedMicroseconds, decision.unfusedMicroseconds));
   candidate.fused = decision.fusedMicroseconds;
   candidate.unfused = decision.unfusedMicroseconds;
   candidate.plan = describePlan(*decision.plan);
@@ -220,7 +224,7 @@ static void fusePost(IRRewriter &rewriter, const NormView &norm,
 // Into the matmuls after
 //===----------------------------------------------------------------------===//
 
-PreCandidate FuseNorms::matchPre(const NormView &norm) {
+PreCandidate FuseNorms::matchPre(const NormView &norm, Planner &planner) {
   PreCandidate candidate;
   auto decline = [&](const Twine &reason) {
     candidate.reason = reason.str();
@@ -264,8 +268,6 @@ PreCandidate FuseNorms::matchPre(const NormView &norm) {
   }
 
   // One norm's cost against the statistics in all of its consumers.
-  PlannerOptions options = target.options;
-  options.onlyIfFaster = false;
   for (MatmulOp matmul : candidate.matmuls) {
     std::string reason;
     FailureOr<Problem> problem = getProblem(matmul, reason);
@@ -273,7 +275,7 @@ PreCandidate FuseNorms::matchPre(const NormView &norm) {
       return decline(reason);
     problem->preNorm = Norm::RMS;
     problem->preNormConsumers = candidate.matmuls.size();
-    PlanDecision decision = choosePlan(*problem, *target.target, options);
+    const PlanDecision &decision = planner.choose(*problem);
     if (!decision.plan)
       return decline(decision.reason);
     candidate.fused += decision.fusedMicroseconds;
@@ -282,10 +284,7 @@ PreCandidate FuseNorms::matchPre(const NormView &norm) {
       candidate.plan = describePlan(*decision.plan);
   }
   if (!isWorthFusing(candidate.fused, candidate.unfused))
-    return decline(llvm::formatv("estimated at {0:F1} us fused, {1:F1} us "
-                                 "unfused",
-                                 candidate.fused, candidate.unfused)
-                       .str());
+    return decline(describeLoss(candidate.fused, candidate.unfused));
   return candidate;
 }
 
@@ -325,13 +324,17 @@ void FuseNorms::runOnOperation() {
       norms.push_back(op);
   });
   DominanceInfo &dominance = getAnalysis<DominanceInfo>();
+  // Whether a fusion pays is asked here, of all matmuls behind a norm together.
+  PlannerOptions options = target.options;
+  options.onlyIfFaster = false;
+  Planner planner(*target.target, options);
   IRRewriter rewriter(&getContext());
   for (Operation *op : norms) {
     std::optional<NormView> norm = viewNorm(op);
     if (!norm) // on memrefs: this pass runs before bufferization
       continue;
-    PostCandidate post = matchPost(*norm, dominance);
-    PreCandidate pre = matchPre(*norm);
+    PostCandidate post = matchPost(*norm, dominance, planner);
+    PreCandidate pre = matchPre(*norm, planner);
     // Of two that save the same, the epilogue: there, statistics are made once.
     bool takePost = post.isPossible() &&
                     (!pre.isPossible() || post.getGain() >= pre.getGain());

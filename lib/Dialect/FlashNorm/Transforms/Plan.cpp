@@ -41,6 +41,7 @@ struct PlanMatmuls : ::flashnorm::impl::PlanPassBase<PlanMatmuls> {
   }
 
   void runOnOperation() override {
+    Planner planner(*target.target, target.options);
     getOperation().walk([&](MatmulOp op) {
       if (op.getPlan()) // a user's choice; --flashnorm-verify-plan checks it
         return;
@@ -53,7 +54,7 @@ struct PlanMatmuls : ::flashnorm::impl::PlanPassBase<PlanMatmuls> {
       FailureOr<Problem> problem = getProblem(op, reason);
       PlanDecision decision;
       if (succeeded(problem)) {
-        decision = choosePlan(*problem, *target.target, target.options);
+        decision = planner.choose(*problem);
         reason = decision.reason;
       }
       if (!decision.plan) {
