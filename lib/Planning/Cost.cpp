@@ -22,6 +22,8 @@ using namespace flashnorm;
 // Of every chip in the table, or close enough to it.
 static constexpr double sharedBytesPerClock = 128; // per SM
 static constexpr double lanesPerSM = 128;
+// What cp.async gets of L2; the higher rates in the table are those of TMA.
+static constexpr double maxAsyncCopyBytesPerClock = 47; // per SM
 static constexpr double loadLatency = 1000;  // clocks from issue to arrival
 static constexpr double stageOverhead = 40;  // clocks to pass a stage on
 static constexpr double startOfKernel = 2.0; // microseconds, launch to launch
@@ -76,9 +78,11 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
     double warps = double(ctas) * plan.warpsM * plan.warpsN;
     rate *= std::min(1.0, warps / 4) * (0.8 + 0.2 * std::min(1.0, warps / 8));
   }
+  double l2Rate = target.l2BytesPerClock;
+  if (plan.family == Family::MmaSync)
+    l2Rate = std::min(l2Rate, maxAsyncCopyBytesPerClock);
   double parts[] = {2 * tileM * tileN * tileK / rate,
-                    shared / sharedBytesPerClock,
-                    stageBytes / target.l2BytesPerClock};
+                    shared / sharedBytesPerClock, stageBytes / l2Rate};
   double longest = *std::max_element(std::begin(parts), std::end(parts));
   double sum = parts[0] + parts[1] + parts[2];
   // The parts overlap, but never perfectly; TMA and its producer warp run

@@ -23,14 +23,28 @@ using llvm::Twine;
 static constexpr int64_t sliceColumns = 32;
 /// Beyond these nothing runs; they also keep the sums below from overflowing.
 static constexpr int64_t maxTileSize = 1024, maxStages = 32;
-/// Registers beside the accumulator: fragments, addresses, the epilogue.
-static constexpr int64_t otherRegisters = 48;
 static constexpr int64_t maxThreadsPerBlock = 1024;
 
 int64_t flashnorm::getMaxWideTile(Family) {
   // mma_sync: 64x512 over 1x8 warps of 64x64. wgmma: two consumer warpgroups
   // of 64x256 side by side. tcgen05: all 512 columns of TMEM.
   return 512;
+}
+
+/// Registers of a thread beside the accumulator: addresses and the epilogue;
+/// for mma_sync also the fragments of A and B, of which ptxas holds more the
+/// deeper a stage is, and the sums of a lazy pre-norm. Fitted to what ptxas
+/// reports.
+static int64_t estimateOtherRegisters(const Plan &plan,
+                                      const Problem &problem) {
+  if (plan.family != Family::MmaSync)
+    return 48;
+  int64_t rows = plan.tileM / plan.warpsM, columns = plan.tileN / plan.warpsN;
+  int64_t fragments = rows / 16 * 4 + columns / 8 * 2; // of one step of 16
+  int64_t registers = 40 + fragments * plan.tileK / 32;
+  if (problem.preNorm != Norm::None)
+    registers += 16 + rows / 8;
+  return registers;
 }
 
 PlanUsage flashnorm::computeUsage(const Plan &plan, const Problem &problem) {
@@ -53,8 +67,8 @@ PlanUsage flashnorm::computeUsage(const Plan &plan, const Problem &problem) {
         std::max<int64_t>(32, llvm::PowerOf2Ceil(plan.tileN));
     break;
   }
-  usage.registersPerThread =
-      llvm::alignTo(usage.accumulatorRegisters + otherRegisters, 8);
+  usage.registersPerThread = llvm::alignTo(
+      usage.accumulatorRegisters + estimateOtherRegisters(plan, problem), 8);
   usage.sharedMemory = plan.stages * (plan.tileM + plan.tileN) * plan.tileK *
                            sizeInBytes(problem.inputType) +
                        1024 + // alignment of the stages
@@ -220,6 +234,11 @@ std::string flashnorm::verifyPlan(const Plan &plan, const Problem &problem,
     return ("needs " + Twine(usage.accumulatorRegisters) +
             " accumulator registers in a thread; " + stringify(plan.family) +
             " kernels have 128")
+        .str();
+  if (usage.registersPerThread > target.maxRegistersPerThread)
+    return ("needs about " + Twine(usage.registersPerThread) +
+            " registers in a thread; " + target.chip + " has " +
+            Twine(target.maxRegistersPerThread))
         .str();
   // The warpgroups of wgmma trade registers between producer and consumers.
   if (plan.family != Family::Wgmma &&

@@ -167,11 +167,26 @@ func.func @accumulator_registers(
 func.func @register_file(
     %x: tensor<?x256xbf16>, %w: tensor<256x256xbf16>, %init: tensor<?x256xbf16>)
     -> tensor<?x256xbf16> {
-  // expected-error @below {{plan cannot run: needs about 90112 registers for 512 threads; sm_80 has 65536}}
+  // expected-error @below {{plan cannot run: needs about 102400 registers for 512 threads; sm_80 has 65536}}
   %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x256xbf16>)
       outs(%init : tensor<?x256xbf16>)
       {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
                               tile = [256, 256, 32], warps = [4, 4], stages = 2>}
+      -> tensor<?x256xbf16>
+  return %y : tensor<?x256xbf16>
+}
+
+// -----
+
+func.func @registers_of_a_thread(
+    %x: tensor<?x256xbf16>, %w: tensor<256x256xbf16>, %init: tensor<?x256xbf16>)
+    -> tensor<?x256xbf16> {
+  // expected-error @below {{plan cannot run: needs about 256 registers in a thread; sm_80 has 255}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x256xbf16>)
+      outs(%init : tensor<?x256xbf16>)
+      {pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>,
+       plan = #flashnorm.plan<strategy = lazy_pre_norm, chip = "sm_80", family = mma_sync,
+                              tile = [128, 128, 64], warps = [2, 2], stages = 2>}
       -> tensor<?x256xbf16>
   return %y : tensor<?x256xbf16>
 }
