@@ -146,6 +146,33 @@ def SerializeKernelsPass
 def ConvertLaunchToRuntimePass
     : Pass<"convert-flashnorm-launch-to-runtime", "::mlir::ModuleOp"> {
   let summary = "turns flashnorm.launch on memrefs into calls of the runtime";
+  let description = [{
+    Host code knows nothing of grids and tensor maps: it hands whole arrays to
+    the runtime, which reads the rest in the manifest (docs/LaunchABI.md). Each
+    `flashnorm.launch` becomes a call of
+
+    ```c
+    void flashnorm_launch(const char *kernel, const int64_t *operands);
+    ```
+
+    where `kernel` is "module::kernel", and `operands` holds the number of
+    operands and then of each, inputs before inits: the address of element 0,
+    the rank, the sizes and the strides in elements.
+
+    ```mlir
+    flashnorm.launch @kernels::@gemm
+      ins(%x : memref<?x64xbf16, strided<[64, 1], offset: ?>>)
+      outs(%y : memref<?x64xbf16>)
+    // becomes 13 stores to a buffer on the stack, and the call:
+    //   2,  %x + 2 * its offset, 2, rows of %x, 64, 64, 1,
+    //       %y, 2, rows of %y, 64, 64, 1
+    ```
+
+    Preconditions: operands are memrefs of bf16, f16 or f32 (an error says which
+    one is not). Strides are passed on, not removed. Numerics: none.
+  }];
+  let statistics = [
+    Statistic<"numLaunches", "launches", "number of launches converted">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect",
                            "::mlir::LLVM::LLVMDialect",

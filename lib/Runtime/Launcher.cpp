@@ -1,0 +1,397 @@
+//===- Launcher.cpp - Runs compiled kernels on host arrays ----------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "flashnorm/Runtime/Launcher.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <limits>
+
+using namespace flashnorm;
+using llvm::ArrayRef;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+using llvm::Twine;
+
+// All ones is a NaN in every type that kernels use: what an output holds before
+// the launch, and what surrounds an input.
+static constexpr unsigned char nanByte = 0xff;
+// What surrounds an output: not a NaN, so that stray NaNs show too.
+static constexpr unsigned char guardByte = 0xa5;
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+Expected<std::unique_ptr<Launcher>>
+Launcher::create(const LauncherOptions &options) {
+  Expected<std::unique_ptr<CudaDevice>> device = CudaDevice::open();
+  if (!device)
+    return device.takeError();
+  std::unique_ptr<Launcher> launcher(new Launcher);
+  launcher->options = options;
+  launcher->device = std::move(*device);
+  return launcher;
+}
+
+Launcher::~Launcher() {
+  for (Buffer &buffer : buffers)
+    if (buffer.pointer)
+      llvm::consumeError(device->free(buffer.pointer));
+}
+
+/// Whether code for `chip` runs on a device: "sm_80" on it and what is newer,
+/// "sm_100f" on its family, "sm_90a" on that one only.
+static bool runsOn(StringRef chip, const DeviceProperties &device) {
+  int64_t number;
+  StringRef digits = chip;
+  if (!digits.consume_front("sm_"))
+    return false;
+  bool exact = digits.consume_back("a"), family = digits.consume_back("f");
+  if (digits.getAsInteger(10, number))
+    return false;
+  const int64_t actual = device.computeMajor * 10 + device.computeMinor;
+  if (exact)
+    return number == actual;
+  if (family)
+    return number <= actual && number / 10 == device.computeMajor;
+  return number <= actual;
+}
+
+static int64_t parameterSize(const KernelArgument &argument) {
+  switch (argument.kind) {
+  case KernelArgument::Kind::Pointer:
+    return sizeof(DevicePointer);
+  case KernelArgument::Kind::TensorMap:
+    return sizeof(TensorMap);
+  case KernelArgument::Kind::Rows:
+    return sizeof(int32_t);
+  }
+  return 0;
+}
+
+static LaunchShape getLaunchShape(const KernelManifest &kernel) {
+  LaunchShape shape;
+  shape.block = kernel.block;
+  shape.cluster = kernel.cluster;
+  shape.sharedMemory = kernel.sharedMemory;
+  return shape;
+}
+
+Error Launcher::load(const Manifest &manifest, StringRef image) {
+  const DeviceProperties &info = device->properties();
+  if (!runsOn(manifest.chip, info))
+    return createStringError("module '" + manifest.module + "' is for " +
+                             manifest.chip + "; " + info.name + " is " +
+                             info.chip());
+  Expected<CudaDevice::Module *> module = device->loadModule(image);
+  if (!module)
+    return createStringError("module '" + manifest.module + "', PTX " +
+                             Twine(manifest.ptxVersion / 10) + "." +
+                             Twine(manifest.ptxVersion % 10) +
+                             " on a driver for CUDA " +
+                             Twine(info.driverVersion / 1000) + "." +
+                             Twine(info.driverVersion % 1000 / 10) + ": " +
+                             llvm::toString(module.takeError()));
+  for (const KernelManifest &kernel : manifest.kernels) {
+    auto fail = [&](const Twine &what) {
+      return createStringError("kernel '" + kernel.name + "': " + what);
+    };
+    Expected<CudaDevice::Function *> function =
+        device->getFunction(*module, kernel.name);
+    if (!function)
+      return fail(llvm::toString(function.takeError()));
+    // A manifest that disagrees with the code would make the driver read past
+    // our parameters.
+    auto sizes = device->getParameterSizes(*function);
+    if (!sizes)
+      return fail(llvm::toString(sizes.takeError()));
+    if (*sizes) {
+      ArrayRef<int64_t> actual = **sizes;
+      if (actual.size() != kernel.arguments.size())
+        return fail("has " + Twine(actual.size()) +
+                    " parameters; its manifest has " +
+                    Twine(kernel.arguments.size()));
+      for (size_t i = 0, e = actual.size(); i < e; ++i)
+        if (actual[i] != parameterSize(kernel.arguments[i]))
+          return fail("parameter " + Twine(i) + " has " + Twine(actual[i]) +
+                      " bytes; its manifest says " +
+                      Twine(parameterSize(kernel.arguments[i])));
+    }
+    if (Error error = device->prepare(*function, getLaunchShape(kernel)))
+      return fail(llvm::toString(std::move(error)));
+    std::string name = manifest.module + "::" + kernel.name;
+    if (!kernels.try_emplace(name, LoadedKernel{kernel, *function}).second)
+      return fail("'" + name + "' is loaded already");
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Launching
+//===----------------------------------------------------------------------===//
+
+/// A manifest's shape for messages: "[?, 512]".
+static std::string formatShape(ArrayRef<std::optional<int64_t>> shape) {
+  std::string text = "[";
+  for (auto [i, size] : llvm::enumerate(shape))
+    text += (i ? ", " : "") + (size ? std::to_string(*size) : "?");
+  return text + "]";
+}
+
+Expected<int64_t> flashnorm::checkOperands(const KernelManifest &kernel,
+                                           ArrayRef<StridedView> operands) {
+  if (operands.size() != kernel.operands.size())
+    return createStringError("got " + Twine(operands.size()) +
+                             " operands; its manifest has " +
+                             Twine(kernel.operands.size()));
+  int64_t rows = 0;
+  for (size_t i = 0, e = operands.size(); i < e; ++i) {
+    const KernelOperand &expected = kernel.operands[i];
+    ArrayRef<int64_t> sizes = operands[i].sizes;
+    auto mismatch = [&](const Twine &why) {
+      return createStringError("operand " + Twine(i) + " has shape " +
+                               formatShape(sizes) + "; its manifest says " +
+                               ::formatShape(expected.shape) + why);
+    };
+    // All but the first size stand at the end; what is before them collapses.
+    const size_t inner = expected.shape.size() - 1;
+    if (sizes.size() < inner)
+      return mismatch("");
+    ArrayRef<int64_t> leading = sizes.drop_back(inner);
+    for (size_t j = 0; j < inner; ++j)
+      if (sizes[leading.size() + j] != expected.shape[j + 1])
+        return mismatch("");
+    std::optional<int64_t> count = countElements(leading);
+    if (!count)
+      return mismatch("");
+    if (i == 0)
+      rows = *count;
+    if (*count != expected.shape[0].value_or(rows))
+      return mismatch(expected.shape[0] ? ""
+                                        : " with " + Twine(rows) + " rows");
+  }
+  if (rows > std::numeric_limits<int32_t>::max())
+    return createStringError("has " + Twine(rows) +
+                             " rows; the launch ABI allows " +
+                             Twine(std::numeric_limits<int32_t>::max()));
+  return rows;
+}
+
+Error Launcher::launch(StringRef name, ArrayRef<StridedView> operands) {
+  auto it = kernels.find(name);
+  if (it == kernels.end())
+    return createStringError("kernel '" + name + "' is not loaded");
+  Expected<int64_t> rows = checkOperands(it->second.manifest, operands);
+  Error error = rows ? Error::success() : rows.takeError();
+  // An empty grid is no launch; outputs without elements need none.
+  if (!error && *rows > 0)
+    error = run(it->second, *rows, operands);
+  if (error)
+    return createStringError("kernel '" + name +
+                             "': " + llvm::toString(std::move(error)));
+  return Error::success();
+}
+
+Error Launcher::launchPacked(StringRef name, const int64_t *operands) {
+  auto it = kernels.find(name);
+  if (it == kernels.end())
+    return createStringError("kernel '" + name + "' is not loaded");
+  // Caller and manifest may come from different compilations.
+  const int64_t count = *operands++,
+                expected = it->second.manifest.operands.size();
+  if (count != expected)
+    return createStringError("kernel '" + name + "': got " + Twine(count) +
+                             " operands; its manifest has " + Twine(expected));
+  llvm::SmallVector<StridedView> views(count);
+  for (StridedView &view : views) {
+    view.data = reinterpret_cast<char *>(*operands++);
+    const int64_t rank = *operands++;
+    view.sizes.assign(operands, operands + rank);
+    view.strides.assign(operands + rank, operands + 2 * rank);
+    operands += 2 * rank;
+  }
+  return launch(name, views);
+}
+
+Error Launcher::reserve(Buffer &buffer, int64_t bytes) {
+  if (buffer.capacity >= bytes)
+    return Error::success();
+  if (buffer.pointer)
+    if (Error error = device->free(std::exchange(buffer.pointer, 0)))
+      return error;
+  buffer.capacity = 0;
+  Expected<DevicePointer> pointer = device->allocate(bytes);
+  if (!pointer)
+    return pointer.takeError();
+  buffer.pointer = *pointer;
+  buffer.capacity = bytes;
+  return Error::success();
+}
+
+/// Gives an operand its memory: guard, array, guard. Inputs are copied there,
+/// outputs start as NaNs.
+Error Launcher::place(const KernelOperand &operand, const StridedView &view,
+                      int64_t guard, Buffer &buffer, Placed &placed) {
+  const int64_t elementSize = sizeInBytes(operand.type);
+  placed.bytes = *countElements(view.sizes) * elementSize;
+  placed.guard = guard;
+  const int64_t total = placed.bytes + 2 * guard;
+  if (Error error = reserve(buffer, total))
+    return error;
+  placed.base = buffer.pointer;
+  if (placed.data() % 16 != 0)
+    return createStringError("device memory at 0x" +
+                             Twine::utohexstr(placed.data()) +
+                             " is not aligned to 16 bytes");
+  if (guard)
+    if (Error error = device->fill(
+            placed.base, operand.isOutput ? guardByte : nanByte, total))
+      return error;
+  if (operand.isOutput)
+    return device->fill(placed.data(), nanByte, placed.bytes);
+  if (view.isPacked())
+    return device->copyToDevice(placed.data(), view.data, placed.bytes);
+  staging.resize(placed.bytes);
+  packView(view, elementSize, staging.data());
+  return device->copyToDevice(placed.data(), staging.data(), placed.bytes);
+}
+
+Error Launcher::checkGuards(const KernelManifest &kernel,
+                            ArrayRef<Placed> placed) {
+  for (size_t i = 0, e = placed.size(); i < e; ++i) {
+    const Placed &place = placed[i];
+    if (!place.guard)
+      continue;
+    const char expected =
+        kernel.operands[i].isOutput ? char(guardByte) : char(nanByte);
+    staging.resize(place.guard);
+    for (bool after : {false, true}) {
+      if (Error error = device->copyToHost(
+              staging.data(), after ? place.data() + place.bytes : place.base,
+              place.guard))
+        return error;
+      auto changed = [&](char byte) { return byte != expected; };
+      auto first = llvm::find_if(staging, changed);
+      if (first == staging.end())
+        continue;
+      const int64_t count = llvm::count_if(staging, changed);
+      const int64_t offset = first - staging.begin();
+      return createStringError(
+          "wrote outside operand " + Twine(i) + " of " + Twine(place.bytes) +
+          " bytes: " + Twine(count) + " bytes changed, the first " +
+          (after ? Twine(offset) : Twine(place.guard - offset)) + " bytes " +
+          (after ? "after its end" : "before its begin"));
+    }
+  }
+  return Error::success();
+}
+
+static float median(std::vector<float> values) {
+  auto middle = values.begin() + values.size() / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+Error Launcher::run(const LoadedKernel &loaded, int64_t rows,
+                    ArrayRef<StridedView> operands) {
+  const KernelManifest &kernel = loaded.manifest;
+  LaunchShape shape = getLaunchShape(kernel);
+  const int64_t maxGrid = device->properties().maxGrid;
+  // Both factors are below 2^31.
+  shape.grid = static_cast<int64_t>(llvm::divideCeil(rows, kernel.tileRows)) *
+               kernel.columnTiles;
+  if (shape.grid > maxGrid)
+    return createStringError(
+        Twine(rows) + " rows in tiles of " + Twine(kernel.tileRows) +
+        ", times " + Twine(kernel.columnTiles) +
+        " column tiles, exceed the grid limit of " + Twine(maxGrid));
+  if (shape.grid % shape.cluster != 0)
+    return createStringError("a grid of " + Twine(shape.grid) +
+                             " is not a multiple of the cluster of " +
+                             Twine(shape.cluster));
+
+  if (buffers.size() < operands.size())
+    buffers.resize(operands.size());
+  llvm::SmallVector<Placed> placed(operands.size());
+  for (size_t i = 0, e = operands.size(); i < e; ++i) {
+    // A tile that hangs over the array must fall into the guard.
+    int64_t rowBytes = sizeInBytes(kernel.operands[i].type);
+    if (kernel.operands[i].shape.size() == 2)
+      rowBytes *= *kernel.operands[i].shape[1];
+    const int64_t guard = options.checkGuards
+                              ? llvm::alignTo(kernel.tileRows * rowBytes, 4096)
+                              : 0;
+    if (Error error = place(kernel.operands[i], operands[i], guard, buffers[i],
+                            placed[i]))
+      return error;
+  }
+
+  // The driver copies the values at the launch. Pointers into these vectors are
+  // parameters: they must not grow.
+  llvm::SmallVector<DevicePointer> pointers(kernel.arguments.size());
+  std::vector<TensorMap> maps(kernel.arguments.size());
+  int32_t rowsParameter = static_cast<int32_t>(rows);
+  llvm::SmallVector<void *> parameters;
+  for (size_t i = 0, e = kernel.arguments.size(); i < e; ++i) {
+    const KernelArgument &argument = kernel.arguments[i];
+    switch (argument.kind) {
+    case KernelArgument::Kind::Pointer:
+      pointers[i] = placed[argument.operand].data();
+      parameters.push_back(&pointers[i]);
+      break;
+    case KernelArgument::Kind::TensorMap: {
+      const KernelOperand &operand = kernel.operands[argument.operand];
+      Expected<TensorMap> map = device->encodeTensorMap(
+          placed[argument.operand].data(), operand.type,
+          operand.shape[0].value_or(rows), *operand.shape[1], argument.box,
+          argument.swizzle);
+      if (!map)
+        return map.takeError();
+      maps[i] = *map;
+      parameters.push_back(&maps[i]);
+      break;
+    }
+    case KernelArgument::Kind::Rows:
+      parameters.push_back(&rowsParameter);
+      break;
+    }
+  }
+
+  if (Error error = device->launch(loaded.function, shape, parameters))
+    return error;
+  ++numLaunches;
+  if (Error error = checkGuards(kernel, placed))
+    return error;
+  for (size_t i = 0, e = operands.size(); i < e; ++i) {
+    if (!kernel.operands[i].isOutput)
+      continue;
+    const int64_t elementSize = sizeInBytes(kernel.operands[i].type);
+    if (operands[i].isPacked()) {
+      if (Error error = device->copyToHost(operands[i].data, placed[i].data(),
+                                           placed[i].bytes))
+        return error;
+      continue;
+    }
+    staging.resize(placed[i].bytes);
+    if (Error error = device->copyToHost(staging.data(), placed[i].data(),
+                                         placed[i].bytes))
+      return error;
+    unpackView(staging.data(), elementSize, operands[i]);
+  }
+
+  if (options.timeRepetitions > 0) {
+    auto measured = device->time(loaded.function, shape, parameters,
+                                 options.timeRepetitions);
+    if (!measured)
+      return measured.takeError();
+    times.push_back({kernel.name, rows, median(std::move(*measured))});
+  }
+  return Error::success();
+}

@@ -1,0 +1,154 @@
+//===- Npy.cpp - NumPy array files ----------------------------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "flashnorm/Runtime/Npy.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace flashnorm;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+static constexpr StringRef magic("\x93NUMPY", 6);
+
+/// The text of `key` in the header's dictionary, up to the comma or brace that
+/// ends it. The header is a Python literal that np.save writes with exactly
+/// these three keys; this is not a parser of Python.
+static std::optional<StringRef> findValue(StringRef header, StringRef key) {
+  size_t at = header.find(("'" + key + "':").str());
+  if (at == StringRef::npos)
+    return std::nullopt;
+  StringRef value = header.substr(at + key.size() + 3).ltrim();
+  if (value.starts_with("("))
+    return value.substr(0, value.find(')') + 1);
+  return value.take_until([](char c) { return c == ',' || c == '}'; }).rtrim();
+}
+
+static std::optional<DataType> parseDescr(StringRef descr) {
+  return llvm::StringSwitch<std::optional<DataType>>(descr)
+      .Case("'<f2'", DataType::F16)
+      .Case("'<f4'", DataType::F32)
+      .Case("'<f8'", DataType::F64)
+      .Cases({"'<V2'", "'|V2'", "'<u2'"}, DataType::BF16)
+      .Default(std::nullopt);
+}
+
+/// "(3, 4)", "(3,)" or "()".
+static std::optional<llvm::SmallVector<int64_t>> parseShape(StringRef text) {
+  if (!text.consume_front("(") || !text.consume_back(")"))
+    return std::nullopt;
+  llvm::SmallVector<int64_t> shape;
+  llvm::SmallVector<StringRef> items;
+  text.split(items, ',');
+  // A last comma, as in (3,), leaves an empty piece.
+  if (items.back().trim().empty())
+    items.pop_back();
+  for (StringRef item : items) {
+    int64_t size;
+    if (item.trim().getAsInteger(10, size) || size < 0)
+      return std::nullopt;
+    shape.push_back(size);
+  }
+  return shape;
+}
+
+Expected<Array> flashnorm::readNpy(StringRef path) {
+  auto fail = [&](const llvm::Twine &what) {
+    return createStringError(path + ": " + what);
+  };
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  if (std::error_code code = file.getError())
+    return fail(code.message());
+  StringRef bytes = (*file)->getBuffer();
+  if (!bytes.consume_front(magic) || bytes.size() < 4)
+    return fail("not an .npy file");
+  const int version = static_cast<unsigned char>(bytes[0]);
+  if (version < 1 || version > 3)
+    return fail(".npy format version " + llvm::Twine(version) +
+                " is unknown; 1, 2 and 3 are read");
+  bytes = bytes.drop_front(2);
+  const size_t lengthBytes = version == 1 ? 2 : 4;
+  if (bytes.size() < lengthBytes)
+    return fail("ends in its header");
+  const size_t headerLength =
+      version == 1 ? llvm::support::endian::read16le(bytes.data())
+                   : llvm::support::endian::read32le(bytes.data());
+  bytes = bytes.drop_front(lengthBytes);
+  if (bytes.size() < headerLength)
+    return fail("ends in its header");
+  StringRef header = bytes.take_front(headerLength);
+  bytes = bytes.drop_front(headerLength);
+
+  std::optional<StringRef> descr = findValue(header, "descr"),
+                           order = findValue(header, "fortran_order"),
+                           shapeText = findValue(header, "shape");
+  if (!descr || !order || !shapeText)
+    return fail("the header lacks descr, fortran_order or shape");
+  std::optional<DataType> type = parseDescr(*descr);
+  if (!type)
+    return fail("element type " + *descr +
+                " is not supported; legal are <f2, <f4, <f8 and, for bf16, <V2 "
+                "or <u2");
+  if (*order != "False")
+    return fail("fortran_order is " + *order + "; only False is read");
+  auto shape = parseShape(*shapeText);
+  if (!shape)
+    return fail("shape " + *shapeText + " is malformed");
+  std::optional<int64_t> count = countElements(*shape);
+  // Compared without multiplying: the count may be anything.
+  if (!count || bytes.size() % sizeInBytes(*type) != 0 ||
+      static_cast<uint64_t>(*count) != bytes.size() / sizeInBytes(*type))
+    return fail("shape " + *shapeText + " of " + stringify(*type) +
+                " does not match " + llvm::Twine(bytes.size()) +
+                " bytes of data");
+  Array array;
+  array.type = *type;
+  array.shape = std::move(*shape);
+  array.data.assign(bytes.begin(), bytes.end());
+  return array;
+}
+
+static StringRef formatDescr(DataType type) {
+  switch (type) {
+  case DataType::BF16:
+    return "<V2";
+  case DataType::F16:
+    return "<f2";
+  case DataType::F32:
+    return "<f4";
+  case DataType::F64:
+    return "<f8";
+  }
+  return "";
+}
+
+Error flashnorm::writeNpy(const Array &array, StringRef path) {
+  std::string header = ("{'descr': '" + formatDescr(array.type) +
+                        "', 'fortran_order': False, 'shape': (")
+                           .str();
+  for (int64_t size : array.shape)
+    header += std::to_string(size) + ", ";
+  header += "), }";
+  // The data starts at a multiple of 64 bytes; the header ends in a newline.
+  const size_t prefix = magic.size() + 4;
+  header.resize(llvm::alignTo(prefix + header.size() + 1, 64) - prefix - 1,
+                ' ');
+  header += '\n';
+  return llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
+    os << magic << '\x01' << '\x00' << static_cast<char>(header.size() & 255)
+       << static_cast<char>(header.size() >> 8) << header;
+    os.write(array.data.data(), array.data.size());
+    return Error::success();
+  });
+}
