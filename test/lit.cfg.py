@@ -26,6 +26,17 @@ config.substitutions.append(("%flashnorm_lib", config.flashnorm_lib_dir))
 config.substitutions.append(
     ("%test_planner", os.path.join(config.flashnorm_obj_root, "test", "lib", "test-planner"))
 )
+config.substitutions.append(
+    ("%test_runtime", os.path.join(config.flashnorm_obj_root, "test", "lib", "test-runtime"))
+)
+# Puts a CUDA driver without a device in front of a command.
+config.substitutions.append(
+    (
+        "%with_fake_cuda",
+        "env LD_LIBRARY_PATH="
+        + os.path.join(config.flashnorm_obj_root, "test", "lib", "fake-cuda"),
+    )
+)
 config.substitutions.append(("%cmake", config.cmake))
 config.substitutions.append(("%cxx", config.cxx))
 config.substitutions.append(("%python", sys.executable))

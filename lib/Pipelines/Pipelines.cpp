@@ -116,6 +116,7 @@ void flashnorm::buildLowerToCPUPipeline(OpPassManager &pm,
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
   bufferization::buildBufferDeallocationPipeline(pm, {});
+  pm.addPass(createConvertLaunchToRuntimePass());
 
   // Loops to blocks.
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
