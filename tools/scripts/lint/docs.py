@@ -26,7 +26,7 @@ import sys
 
 from common import files, finish
 
-LANGUAGES = {"mlir", "cpp", "cmake", "json", "text", "python", "asm"}
+LANGUAGES = {"mlir", "c", "cpp", "cmake", "json", "text", "python", "asm"}
 FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.M | re.S)
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.M)
