@@ -99,7 +99,9 @@ void flashnorm::buildLowerToReferencePipeline(
   // Promoted first, the ops' own constants (eps, those of GELU) never see f32.
   if (options.f64)
     pm.addPass(createPromoteToF64Pass());
-  pm.addNestedPass<func::FuncOp>(createConvertFlashNormToLinalgPass());
+  ConvertFlashNormToLinalgPassOptions toLinalg;
+  toLinalg.keepLaunches = options.keepLaunches;
+  pm.addNestedPass<func::FuncOp>(createConvertFlashNormToLinalgPass(toLinalg));
   addCleanup(pm);
 }
 

@@ -27,7 +27,7 @@ def ConvertFlashNormToLinalgPass
     ```
 
     Works on tensors: memrefs are an error, and so is `flashnorm.launch`, whose
-    kernel is compiled code. A plan on a `flashnorm.matmul` changes nothing here.
+    kernel is compiled code, unless `keep-launches` leaves it to the runtime. A plan on a `flashnorm.matmul` changes nothing here.
 
     Numerics: f32 (f64 for f64 inputs) from the first widening to the last
     rounding; LayerNorm's variance in a second pass over `x - mean`; every sum
@@ -37,6 +37,9 @@ def ConvertFlashNormToLinalgPass
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"keepLaunches", "keep-launches", "bool", "false",
+           "leave flashnorm.launch as it is">];
 }
 
 def PromoteToF64Pass : Pass<"flashnorm-promote-to-f64", "::mlir::ModuleOp"> {

@@ -57,6 +57,11 @@ struct LowerToReferenceOptions
                    llvm::cl::desc("compute everything in f64; arguments and "
                                   "results of functions become f64 too"),
                    llvm::cl::init(false)};
+  Option<bool> keepLaunches{
+      *this, "keep-launches",
+      llvm::cl::desc("leave flashnorm.launch, for the host half of a program "
+                     "whose kernels are compiled"),
+      llvm::cl::init(false)};
 };
 
 struct LowerToCPUOptions : mlir::PassPipelineOptions<LowerToCPUOptions> {};
@@ -74,7 +79,7 @@ void buildCompilePipeline(mlir::OpPassManager &pm,
                           const CompileOptions &options);
 
 /// IR with flashnorm ops on tensors in, the same computation out in linalg,
-/// arith, math and tensor only (flashnorm.launch is an error).
+/// arith, math and tensor only (flashnorm.launch is an error, unless kept).
 void buildLowerToReferencePipeline(mlir::OpPassManager &pm,
                                    const LowerToReferenceOptions &options);
 

@@ -444,6 +444,8 @@ namespace {
 struct ConvertFlashNormToLinalg
     : ::flashnorm::impl::ConvertFlashNormToLinalgPassBase<
           ConvertFlashNormToLinalg> {
+  using ::flashnorm::impl::ConvertFlashNormToLinalgPassBase<
+      ConvertFlashNormToLinalg>::ConvertFlashNormToLinalgPassBase;
   void runOnOperation() override;
 };
 } // namespace
@@ -451,7 +453,8 @@ struct ConvertFlashNormToLinalg
 void ConvertFlashNormToLinalg::runOnOperation() {
   IRRewriter rewriter(&getContext());
   WalkResult walk = getOperation()->walk([&](DestinationStyleOpInterface op) {
-    if (!isa_and_nonnull<FlashNormDialect>(op->getDialect()))
+    if (!isa_and_nonnull<FlashNormDialect>(op->getDialect()) ||
+        (keepLaunches && isa<LaunchOp>(op)))
       return WalkResult::advance();
     if (!op.hasPureTensorSemantics()) {
       op->emitOpError() << "cannot be lowered to linalg on memrefs (input "
