@@ -1,0 +1,137 @@
+//===- Compare.cpp - How far results are apart ----------------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compare.h"
+#include "llvm/Support/Format.h"
+#include <cmath>
+#include <limits>
+
+using namespace flashnorm;
+using namespace flashnorm::run;
+
+// The accuracy rule: a fused result may not be less accurate than the original
+// by more than this, measured over enough elements for the ratio to mean
+// something. The slack is below one rounding of f32.
+static constexpr double maxRatio = 1.05;
+static constexpr double ratioSlack = 1e-7;
+static constexpr int64_t minRatioElements = 1 << 16;
+
+namespace {
+/// What one array says against another, element by element.
+struct Difference {
+  double squares = 0, referenceSquares = 0;
+  double maxAbsolute = 0;
+  int64_t worst = 0;
+  int64_t notFinite = 0; ///< NaN or infinite where the other is finite
+  int64_t firstNotFinite = 0;
+
+  /// Relative to the reference's RMS; absolute where that is zero.
+  double error() const {
+    if (notFinite)
+      return std::numeric_limits<double>::infinity();
+    return std::sqrt(referenceSquares > 0 ? squares / referenceSquares
+                                          : squares);
+  }
+};
+} // namespace
+
+static Difference measure(const Array &actual, const Array &reference) {
+  Difference result;
+  for (int64_t i = 0, e = actual.size(); i < e; ++i) {
+    const double x = actual.get(i);
+    double y = reference.get(i);
+    // A value that the type cannot hold is infinite in it.
+    if (!std::isfinite(x) && std::isfinite(y)) {
+      char rounded[8];
+      storeElement(actual.type, rounded, y);
+      if (x == loadElement(actual.type, rounded))
+        continue;
+      if (!result.notFinite++)
+        result.firstNotFinite = i;
+      continue;
+    }
+    if (!std::isfinite(y))
+      continue;
+    const double distance = std::fabs(x - y);
+    result.squares += distance * distance;
+    result.referenceSquares += y * y;
+    if (distance > result.maxAbsolute) {
+      result.maxAbsolute = distance;
+      result.worst = i;
+    }
+  }
+  // Where nothing is expected, errors count as they are.
+  if (result.referenceSquares == 0 && actual.size() > 0)
+    result.squares /= actual.size();
+  return result;
+}
+
+static std::string formatIndex(int64_t index, llvm::ArrayRef<int64_t> shape) {
+  llvm::SmallVector<int64_t> position(shape.size());
+  for (size_t dim = shape.size(); dim-- > 0;) {
+    position[dim] = index % shape[dim];
+    index /= shape[dim];
+  }
+  return formatShape(position);
+}
+
+double run::getDefaultTolerance(llvm::ArrayRef<DataType> types) {
+  double tolerance = 1e-12;
+  for (DataType type : types)
+    tolerance = std::max(tolerance, type == DataType::BF16  ? 3e-3
+                                    : type == DataType::F16 ? 5e-4
+                                    : type == DataType::F32 ? 1e-5
+                                                            : 1e-12);
+  return tolerance;
+}
+
+bool run::compareResult(const ComparedResult &result, int64_t index,
+                        double tolerance, llvm::raw_ostream &os) {
+  const auto &[fused, original, reference] = result;
+  const Difference fusedError = measure(fused, reference),
+                   originalError = measure(original, reference),
+                   change = measure(fused, original);
+  const int64_t count = fused.size();
+  auto number = [](double value) { return llvm::format("%.3e", value); };
+  const bool absolute = count > 0 && fusedError.referenceSquares == 0;
+
+  os << "result " << index << ": " << stringify(fused.type) << ' '
+     << formatShape(fused.shape) << '\n';
+  os << "  "
+     << (absolute ? "RMS error (f64 is zero): " : "RMS error against f64: ")
+     << "fused " << number(fusedError.error()) << ", original "
+     << number(originalError.error());
+  const double ratio = fusedError.error() / originalError.error();
+  if (std::isfinite(ratio))
+    os << ", ratio " << llvm::format("%.3f", ratio);
+  os << "\n  fused against original: " << number(change.error()) << '\n';
+  if (count > 0)
+    os << "  largest error " << number(fusedError.maxAbsolute) << " at "
+       << formatIndex(fusedError.worst, fused.shape) << ": fused "
+       << llvm::format("%g", fused.get(fusedError.worst)) << ", original "
+       << llvm::format("%g", original.get(fusedError.worst)) << ", f64 "
+       << llvm::format("%g", reference.get(fusedError.worst)) << '\n';
+
+  bool passed = true;
+  if (fusedError.notFinite) {
+    os << "  FAIL: " << fusedError.notFinite
+       << " elements are NaN or infinite where f64 is not, the first at "
+       << formatIndex(fusedError.firstNotFinite, fused.shape) << '\n';
+    passed = false;
+  } else if (!(fusedError.error() <= tolerance)) {
+    os << "  FAIL: error " << number(fusedError.error())
+       << " exceeds the tolerance of " << number(tolerance) << '\n';
+    passed = false;
+  }
+  if (count >= minRatioElements && !fusedError.notFinite &&
+      !(fusedError.error() <= maxRatio * originalError.error() + ratioSlack)) {
+    os << "  FAIL: error " << number(fusedError.error()) << " exceeds "
+       << llvm::format("%.2f", maxRatio) << " times the original's\n";
+    passed = false;
+  }
+  return passed;
+}

@@ -1,0 +1,33 @@
+//===- Compare.h - How far results are apart --------------------*- C++ -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHNORM_RUN_COMPARE_H
+#define FLASHNORM_RUN_COMPARE_H
+
+#include "flashnorm/Runtime/Array.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace flashnorm::run {
+
+/// One result, computed three ways; the shapes are equal.
+struct ComparedResult {
+  const Array &fused;
+  const Array &original;
+  const Array &reference; ///< f64
+};
+
+/// Prints the errors of a result, and returns whether it passes: its relative
+/// RMS error against f64 is at most `tolerance`, for large results at most 1.05
+/// times that of the original, and it is finite where f64 is.
+bool compareResult(const ComparedResult &result, int64_t index,
+                   double tolerance, llvm::raw_ostream &os);
+
+/// The tolerance that goes with the least precise of some types.
+double getDefaultTolerance(llvm::ArrayRef<DataType> types);
+
+} // namespace flashnorm::run
+
+#endif // FLASHNORM_RUN_COMPARE_H

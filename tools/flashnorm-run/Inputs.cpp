@@ -1,0 +1,208 @@
+//===- Inputs.cpp - Arguments for a function ------------------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Inputs.h"
+#include "flashnorm/Runtime/Npy.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+
+using namespace flashnorm;
+using namespace flashnorm::run;
+using llvm::createStringError;
+using llvm::Expected;
+using llvm::StringRef;
+using llvm::Twine;
+
+static constexpr int64_t defaultRows = 128;
+
+//===----------------------------------------------------------------------===//
+// Random values
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A stream of random numbers for each element: SplitMix64 (Steele, Lea and
+/// Flood, 2014) over a counter that starts at a hash of seed, argument, index.
+class ElementRandom {
+public:
+  ElementRandom(uint64_t seed, uint64_t argument, uint64_t index)
+      : state(mix(mix(mix(seed) + argument) + index)) {}
+
+  /// In (0, 1].
+  double uniform() {
+    state += 0x9e3779b97f4a7c15;
+    return double((mix(state) >> 11) + 1) * 0x1p-53;
+  }
+
+  /// Mean 0, variance 1 (Box and Muller, 1958).
+  double normal() {
+    double radius = std::sqrt(-2 * std::log(uniform()));
+    return radius * std::cos(2 * M_PI * uniform());
+  }
+
+private:
+  static uint64_t mix(uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+  }
+  uint64_t state;
+};
+} // namespace
+
+/// Student's t with 3 degrees of freedom: finite variance, and every few
+/// thousand elements one beyond 20.
+static double heavyTail(ElementRandom &random) {
+  double chiSquare = 0, value = random.normal();
+  for (int i = 0; i < 3; ++i)
+    chiSquare += std::pow(random.normal(), 2);
+  return value / std::sqrt(chiSquare / 3);
+}
+
+using Generator = double (*)(ElementRandom &random, int64_t index);
+
+namespace {
+struct InputKind {
+  StringRef name;
+  Generator generate;
+};
+} // namespace
+
+static const InputKind inputKinds[] = {
+    {"normal", [](ElementRandom &r, int64_t) { return r.normal(); }},
+    {"uniform", [](ElementRandom &r, int64_t) { return 2 * r.uniform() - 1; }},
+    // Mean over deviation: 64.
+    {"large-mean", [](ElementRandom &r, int64_t) { return 64 + r.normal(); }},
+    {"heavy-tail", [](ElementRandom &r, int64_t) { return heavyTail(r); }},
+    // One element that dwarfs the rest, not the first of a row by design.
+    {"outlier",
+     [](ElementRandom &r, int64_t i) { return i == 37 ? 3e4 : r.normal(); }},
+    {"zeros", [](ElementRandom &, int64_t) { return 0.0; }},
+    {"constant", [](ElementRandom &, int64_t) { return 1234.0; }},
+};
+
+llvm::ArrayRef<StringRef> run::getInputKindNames() {
+  static const auto names = [] {
+    llvm::SmallVector<StringRef> names;
+    for (const InputKind &kind : inputKinds)
+      names.push_back(kind.name);
+    return names;
+  }();
+  return names;
+}
+
+bool run::isNpyFile(StringRef value) { return value.ends_with(".npy"); }
+
+static void fill(Array &array, uint64_t seed, int64_t argument,
+                 llvm::function_ref<double(ElementRandom &, int64_t)> value) {
+  for (int64_t i = 0, e = array.size(); i < e; ++i) {
+    ElementRandom random(seed, argument, i);
+    array.set(i, value(random, i));
+  }
+}
+
+/// Weights as a trained model has them: rows of a matrix keep the scale of what
+/// they multiply, vectors are near 1.
+static void fillFrozen(Array &array, uint64_t seed, int64_t argument) {
+  if (array.shape.size() >= 2) {
+    const double deviation = 1 / std::sqrt(double(array.shape.back()));
+    fill(array, seed, argument, [&](ElementRandom &random, int64_t) {
+      return deviation * random.normal();
+    });
+    return;
+  }
+  fill(array, seed, argument, [](ElementRandom &random, int64_t) {
+    return 1 + 0.1 * random.normal();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+static std::string formatType(const ArgumentInfo &argument) {
+  std::string text;
+  for (int64_t size : argument.shape)
+    text += (size < 0 ? "?" : std::to_string(size)) + "x";
+  return text + stringify(argument.type).str();
+}
+
+static Expected<Array> readArgument(StringRef path, int64_t index,
+                                    const ArgumentInfo &argument) {
+  Expected<Array> array = readNpy(path);
+  if (!array)
+    return array.takeError();
+  bool matches = array->type == argument.type &&
+                 array->shape.size() == argument.shape.size();
+  for (auto [actual, expected] : llvm::zip(array->shape, argument.shape))
+    matches &= expected < 0 || actual == expected;
+  if (!matches)
+    return createStringError(path + ": " + stringify(array->type) + " " +
+                             formatShape(array->shape) +
+                             " does not fit argument " + Twine(index) + " of " +
+                             formatType(argument));
+  return array;
+}
+
+Expected<std::vector<Array>>
+run::makeInputs(llvm::ArrayRef<ArgumentInfo> arguments,
+                const Options &options) {
+  const int64_t count = arguments.size();
+  std::map<int64_t, std::string> values = options.arguments;
+  if (!values.empty() && values.rbegin()->first >= count)
+    return createStringError("argument " + Twine(values.rbegin()->first) +
+                             " does not exist; there are " + Twine(count));
+  llvm::SmallVector<int64_t> open;
+  for (int64_t i = 0; i < count; ++i)
+    if (!arguments[i].frozen && !values.count(i))
+      open.push_back(i);
+  if (isNpyFile(options.values) && open.size() != 1)
+    return createStringError("--input=" + options.values +
+                             " is for one argument, but " + Twine(open.size()) +
+                             " are neither frozen nor given; use --arg");
+  for (int64_t i : open)
+    values[i] = options.values;
+
+  // Files first: they may say what dynamic sizes are.
+  std::vector<Array> arrays(count);
+  std::optional<int64_t> rows = options.rows;
+  for (const auto &[i, value] : values) {
+    if (!isNpyFile(value))
+      continue;
+    Expected<Array> array = readArgument(value, i, arguments[i]);
+    if (!array)
+      return array.takeError();
+    for (auto [actual, declared] : llvm::zip(array->shape, arguments[i].shape))
+      if (declared < 0 && !rows)
+        rows = actual;
+    arrays[i] = std::move(*array);
+  }
+
+  for (int64_t i = 0; i < count; ++i) {
+    auto it = values.find(i);
+    if (it != values.end() && isNpyFile(it->second))
+      continue;
+    llvm::SmallVector<int64_t> shape = arguments[i].shape;
+    for (int64_t &size : shape)
+      if (size < 0)
+        size = rows.value_or(defaultRows);
+    // 2^40 elements: beyond any machine that this runs on.
+    std::optional<int64_t> elements = countElements(shape);
+    if (!elements || *elements > int64_t(1) << 40)
+      return createStringError("argument " + Twine(i) + " of shape " +
+                               formatShape(shape) + " is too large");
+    arrays[i] = Array(arguments[i].type, shape);
+    if (it == values.end()) {
+      fillFrozen(arrays[i], options.seed, i);
+      continue;
+    }
+    const auto *kind = llvm::find_if(inputKinds, [&](const InputKind &kind) {
+      return kind.name == it->second;
+    });
+    fill(arrays[i], options.seed, i, kind->generate);
+  }
+  return arrays;
+}

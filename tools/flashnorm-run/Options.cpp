@@ -1,0 +1,167 @@
+//===- Options.cpp - Command line of flashnorm-run ------------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "Inputs.h"
+#include "flashnorm/Planning/Target.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace flashnorm;
+using namespace flashnorm::run;
+using llvm::createStringError;
+using llvm::Expected;
+using llvm::StringRef;
+
+namespace cl = llvm::cl;
+
+static constexpr const char *overview =
+    "Runs a function as it was written and as FlashNorm compiles it, and "
+    "compares both with f64.\n";
+
+namespace {
+/// The options as the command line library wants them.
+struct CommandLine {
+  cl::OptionCategory category{"flashnorm-run options"};
+  cl::opt<std::string> input{cl::Positional, cl::desc("<input file>"),
+                             cl::init("-"), cl::cat(category)};
+  cl::opt<std::string> entry{
+      "entry", cl::desc("function to run (default: the only public one)"),
+      cl::cat(category)};
+  cl::opt<std::string> device{
+      "device",
+      cl::desc("where fused ops run: cpu (through the reference lowering) or "
+               "cuda (compiled kernels; the rest on the CPU)"),
+      cl::init("cpu"), cl::cat(category)};
+  cl::opt<std::string> compare{
+      "compare",
+      cl::desc("reference: compare with the original and with f64; none: only "
+               "run the compiled form"),
+      cl::init("reference"), cl::cat(category)};
+  cl::opt<uint64_t> seed{"seed", cl::desc("seed of random arguments"),
+                         cl::init(0), cl::cat(category)};
+  cl::opt<std::string> values{
+      "input",
+      cl::desc("values of arguments that are not flashnorm.frozen: normal, "
+               "uniform, large-mean, heavy-tail, outlier, zeros, constant; or "
+               "an .npy file for the only one"),
+      cl::init("normal"), cl::cat(category)};
+  cl::list<std::string> arguments{
+      "arg", cl::desc("values of one argument: N:FILE.npy or N:KIND"),
+      cl::cat(category)};
+  cl::opt<int64_t> rows{
+      "rows",
+      cl::desc("size of dynamic dimensions (default: that of an .npy file, "
+               "else 128)"),
+      cl::init(0), cl::cat(category)};
+  cl::opt<double> tolerance{
+      "tolerance",
+      cl::desc("largest relative RMS error against f64 (default: 3e-3 with "
+               "bf16, 5e-4 with f16, 1e-5 with f32 only)"),
+      cl::init(0), cl::cat(category)};
+  cl::opt<std::string> chip{
+      "chip", cl::desc("chip to compile for (default: the device's)"),
+      cl::cat(category)};
+  cl::opt<std::string> family{
+      "family", cl::desc("MMA family: auto, mma_sync, wgmma or tcgen05"),
+      cl::init("auto"), cl::cat(category)};
+  cl::opt<std::string> output{
+      "output", cl::desc("directory for the results, as .npy files"),
+      cl::cat(category)};
+  cl::opt<bool> checkGuards{
+      "check-guards",
+      cl::desc("make a kernel that writes outside its arrays an error"),
+      cl::cat(category)};
+  cl::opt<int64_t> time{
+      "time", cl::ValueOptional,
+      cl::desc("time each kernel this often, without copies (default: 20)"),
+      cl::init(0), cl::cat(category)};
+};
+} // namespace
+
+static std::string listOptions(const cl::OptionCategory &category) {
+  llvm::SmallVector<StringRef> names;
+  for (const auto &entry : cl::getRegisteredOptions())
+    if (llvm::is_contained(entry.second->Categories, &category))
+      names.push_back(entry.first);
+  llvm::sort(names);
+  return "--" + llvm::join(names, ", --");
+}
+
+/// "device 'x' is unknown; legal are cpu, cuda", or success.
+static llvm::Error checkChoice(StringRef what, StringRef value,
+                               llvm::ArrayRef<StringRef> legal) {
+  if (llvm::is_contained(legal, value))
+    return llvm::Error::success();
+  return createStringError(what + " '" + value + "' is unknown; legal are " +
+                           llvm::join(legal, ", "));
+}
+
+Expected<Options> run::parseOptions(int argc, char **argv) {
+  CommandLine line;
+  mlir::registerPassManagerCLOptions();
+  cl::HideUnrelatedOptions(line.category);
+  std::string complaints;
+  llvm::raw_string_ostream stream(complaints);
+  if (!cl::ParseCommandLineOptions(argc, argv, overview, &stream))
+    return createStringError(StringRef(complaints).rtrim() +
+                             "\nlegal options are " +
+                             listOptions(line.category));
+
+  if (llvm::Error error = llvm::joinErrors(
+          llvm::joinErrors(
+              checkChoice("device", line.device, {"cpu", "cuda"}),
+              checkChoice("comparison", line.compare, {"reference", "none"})),
+          checkChoice("family", line.family,
+                      {"auto", "mma_sync", "wgmma", "tcgen05"})))
+    return error;
+  if (!line.chip.empty() && !lookupTarget(line.chip))
+    return createStringError("chip '" + line.chip + "' is unknown; legal are " +
+                             describeLegalChips());
+  if (line.rows.getNumOccurrences() && line.rows < 0)
+    return createStringError("--rows=" + llvm::Twine(line.rows) +
+                             " is negative");
+  if (line.tolerance.getNumOccurrences() && !(line.tolerance > 0))
+    return createStringError("--tolerance must be positive");
+
+  Options options;
+  options.input = line.input;
+  options.entry = line.entry;
+  options.device = line.device == "cuda" ? Device::CUDA : Device::CPU;
+  options.compare = line.compare == "reference";
+  options.seed = line.seed;
+  options.values = line.values;
+  if (!isNpyFile(options.values))
+    if (llvm::Error error =
+            checkChoice("input", options.values, getInputKindNames()))
+      return error;
+  for (StringRef argument : line.arguments) {
+    auto [index, value] = argument.split(':');
+    int64_t number;
+    if (index.getAsInteger(10, number) || number < 0 || value.empty())
+      return createStringError("--arg=" + argument +
+                               " is not of the form N:FILE.npy or N:KIND");
+    if (!isNpyFile(value))
+      if (llvm::Error error = checkChoice("input", value, getInputKindNames()))
+        return error;
+    options.arguments[number] = value.str();
+  }
+  if (line.rows.getNumOccurrences())
+    options.rows = line.rows;
+  if (line.tolerance.getNumOccurrences())
+    options.tolerance = line.tolerance;
+  options.chip = line.chip;
+  options.family = line.family;
+  options.output = line.output;
+  options.checkGuards = line.checkGuards;
+  if (line.time.getNumOccurrences())
+    options.timeRepetitions = line.time > 0 ? line.time : 20;
+  return options;
+}

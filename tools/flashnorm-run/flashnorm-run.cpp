@@ -1,0 +1,390 @@
+//===- flashnorm-run.cpp - Compares compiled with original programs -------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Three forms of one function on the same arguments: the original in its own
+// types and in f64, both on the CPU, and what FlashNorm makes of it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compare.h"
+#include "HostProgram.h"
+#include "Inputs.h"
+#include "Options.h"
+#include "flashnorm/Pipelines/Artifacts.h"
+#include "flashnorm/Pipelines/Pipelines.h"
+#include "flashnorm/Register.h"
+#include "flashnorm/Runtime/CRuntime.h"
+#include "flashnorm/Runtime/Npy.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace flashnorm;
+using namespace flashnorm::run;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+using llvm::Twine;
+using mlir::ModuleOp;
+using mlir::OwningOpRef;
+using mlir::func::FuncOp;
+
+// Attributes that folding weights leaves (--flashnorm-fold-norm-weight).
+static constexpr StringRef prepareWeightsName = "flashnorm.prepare_weights";
+static constexpr StringRef preparedName = "flashnorm.prepared";
+static constexpr StringRef sourceName = "flashnorm.source";
+static constexpr StringRef frozenName = "flashnorm.frozen";
+
+//===----------------------------------------------------------------------===//
+// The entry
+//===----------------------------------------------------------------------===//
+
+static Expected<FuncOp> findEntry(ModuleOp module, StringRef name) {
+  std::string names;
+  FuncOp found;
+  int64_t candidates = 0;
+  for (auto function : module.getOps<FuncOp>()) {
+    if (function.isDeclaration() || !function.isPublic())
+      continue;
+    ++candidates;
+    names += (names.empty() ? "@" : ", @") + function.getName().str();
+    if (name.empty() || function.getName() == name)
+      found = function;
+  }
+  if (candidates == 0)
+    return createStringError("the module has no public function with a body");
+  if (name.empty() && candidates > 1)
+    return createStringError("--entry is missing; the module has " + names);
+  if (!found)
+    return createStringError("entry @" + name + " is unknown; the module has " +
+                             names);
+  return found;
+}
+
+static Expected<std::vector<ArgumentInfo>> getArguments(FuncOp function) {
+  Expected<Signature> signature = getSignature(function);
+  if (!signature)
+    return signature.takeError();
+  std::vector<ArgumentInfo> arguments;
+  for (auto [i, info] : llvm::enumerate(signature->arguments)) {
+    auto type =
+        mlir::cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
+    ArgumentInfo argument;
+    argument.type = info.type;
+    for (int64_t size : type.getShape())
+      argument.shape.push_back(mlir::ShapedType::isDynamic(size) ? -1 : size);
+    argument.frozen = function.getArgAttr(i, frozenName) != nullptr;
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
+//===----------------------------------------------------------------------===//
+// The forms
+//===----------------------------------------------------------------------===//
+
+static Error
+runPipeline(ModuleOp module, StringRef what,
+            llvm::function_ref<void(mlir::OpPassManager &)> build) {
+  mlir::PassManager pm(module.getContext());
+  if (failed(mlir::applyPassManagerCLOptions(pm)))
+    return createStringError("invalid pass manager options");
+  build(pm);
+  if (failed(pm.run(module)))
+    return createStringError(what + " failed");
+  return Error::success();
+}
+
+/// The program as it was written, in its own types or in f64.
+static Expected<std::vector<Array>> runOriginal(ModuleOp module,
+                                                StringRef entry,
+                                                llvm::ArrayRef<Array> inputs,
+                                                bool f64) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  LowerToReferenceOptions options;
+  options.f64 = f64;
+  if (Error error = runPipeline(
+          *copy, f64 ? "lowering the f64 form" : "lowering the original",
+          [&](mlir::OpPassManager &pm) {
+            buildLowerToReferencePipeline(pm, options);
+          }))
+    return error;
+  auto program = HostProgram::create(*copy, {entry});
+  if (!program)
+    return program.takeError();
+  return (*program)->call(entry, inputs);
+}
+
+/// Which prepared weights a fused entry takes, and from what they are made.
+struct Preparation {
+  std::string function;          ///< empty: none
+  std::vector<int64_t> sources;  ///< per argument of it, an entry argument
+  std::vector<int64_t> prepared; ///< per appended entry argument, a result
+};
+
+static Expected<Preparation> getPreparation(ModuleOp module, FuncOp entry,
+                                            int64_t numInputs) {
+  Preparation preparation;
+  const int64_t numArguments = entry.getNumArguments();
+  auto reference =
+      entry->getAttrOfType<mlir::FlatSymbolRefAttr>(prepareWeightsName);
+  if (!reference) {
+    if (numArguments != numInputs)
+      return createStringError(
+          "@" + entry.getName() + " takes " + Twine(numArguments) +
+          " arguments after fusion and has no " + prepareWeightsName);
+    return preparation;
+  }
+  auto prepare = module.lookupSymbol<FuncOp>(reference.getValue());
+  if (!prepare)
+    return createStringError(prepareWeightsName + " names @" +
+                             reference.getValue() + ", which does not exist");
+  auto readIndex = [](FuncOp function, int64_t argument, StringRef name,
+                      int64_t limit) -> Expected<int64_t> {
+    auto attr = mlir::dyn_cast_or_null<mlir::IntegerAttr>(
+        function.getArgAttr(argument, name));
+    if (!attr || attr.getInt() < 0 || attr.getInt() >= limit)
+      return createStringError("@" + function.getName() + ": argument " +
+                               Twine(argument) + " needs " + name + " below " +
+                               Twine(limit));
+    return attr.getInt();
+  };
+  preparation.function = reference.getValue().str();
+  for (int64_t i = 0, e = prepare.getNumArguments(); i < e; ++i) {
+    Expected<int64_t> source = readIndex(prepare, i, sourceName, numInputs);
+    if (!source)
+      return source.takeError();
+    preparation.sources.push_back(*source);
+  }
+  for (int64_t i = numInputs; i < numArguments; ++i) {
+    Expected<int64_t> result =
+        readIndex(entry, i, preparedName, prepare.getNumResults());
+    if (!result)
+      return result.takeError();
+    preparation.prepared.push_back(*result);
+  }
+  return preparation;
+}
+
+/// Loads the kernels of a compiled module into the launcher, and removes them.
+static Error loadKernels(ModuleOp module, Launcher &launcher) {
+  auto artifacts = collectArtifacts(module);
+  if (failed(artifacts))
+    return createStringError("reading the compiled kernels failed");
+  for (const Artifact &artifact : *artifacts) {
+    std::string json;
+    llvm::raw_string_ostream(json) << artifact.manifest;
+    Expected<Manifest> manifest = Manifest::parse(json);
+    if (!manifest)
+      return manifest.takeError();
+    if (Error error = launcher.load(*manifest, artifact.object))
+      return error;
+  }
+  for (auto binary :
+       llvm::make_early_inc_range(module.getOps<mlir::gpu::BinaryOp>()))
+    binary.erase();
+  module->removeAttr(mlir::gpu::GPUDialect::getContainerModuleAttrName());
+  return Error::success();
+}
+
+/// What FlashNorm makes of the program.
+static Expected<std::vector<Array>> runFused(ModuleOp module, StringRef name,
+                                             llvm::ArrayRef<Array> inputs,
+                                             const Options &options,
+                                             Launcher *launcher) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  std::string chip = options.chip;
+  if (chip.empty())
+    chip = launcher ? launcher->deviceProperties().chip() : "sm_90a";
+  FuseOptions fuse;
+  fuse.chip = chip;
+  fuse.family = options.family;
+  if (Error error = runPipeline(
+          *copy, "fusing for " + chip,
+          [&](mlir::OpPassManager &pm) { buildFusePipeline(pm, fuse); }))
+    return error;
+  auto entry = copy->lookupSymbol<FuncOp>(name);
+  if (!entry)
+    return createStringError("fusion removed @" + name);
+  Expected<Preparation> preparation =
+      getPreparation(*copy, entry, inputs.size());
+  if (!preparation)
+    return preparation.takeError();
+
+  if (launcher) {
+    CompileOptions compile;
+    compile.chip = chip;
+    if (Error error = runPipeline(*copy, "compiling for " + chip,
+                                  [&](mlir::OpPassManager &pm) {
+                                    buildCompilePipeline(pm, compile);
+                                  }))
+      return error;
+    if (Error error = loadKernels(*copy, *launcher))
+      return error;
+  }
+  LowerToReferenceOptions lower;
+  lower.keepLaunches = launcher != nullptr;
+  if (Error error = runPipeline(*copy, "lowering the fused form",
+                                [&](mlir::OpPassManager &pm) {
+                                  buildLowerToReferencePipeline(pm, lower);
+                                }))
+    return error;
+
+  llvm::SmallVector<StringRef> functions = {name};
+  if (!preparation->function.empty())
+    functions.push_back(preparation->function);
+  auto program = HostProgram::create(*copy, functions);
+  if (!program)
+    return program.takeError();
+  setCurrentLauncher(launcher);
+  std::vector<Array> arguments(inputs.begin(), inputs.end());
+  if (!preparation->function.empty()) {
+    std::vector<Array> sources;
+    for (int64_t source : preparation->sources)
+      sources.push_back(inputs[source]);
+    auto prepared = (*program)->call(preparation->function, sources);
+    if (!prepared)
+      return prepared.takeError();
+    for (int64_t result : preparation->prepared)
+      arguments.push_back((*prepared)[result]);
+  }
+  auto results = (*program)->call(name, arguments);
+  setCurrentLauncher(nullptr);
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+static Error writeResults(llvm::ArrayRef<Array> results, StringRef form,
+                          StringRef directory) {
+  if (directory.empty())
+    return Error::success();
+  if (std::error_code code = llvm::sys::fs::create_directories(directory))
+    return createStringError(directory + ": " + code.message());
+  for (auto [i, result] : llvm::enumerate(results))
+    if (Error error = writeNpy(
+            result, (directory + "/" + form + "_" + Twine(i) + ".npy").str()))
+      return error;
+  return Error::success();
+}
+
+/// Runs everything; true if the comparison passed.
+static Expected<bool> flashnormRun(const Options &options,
+                                   mlir::MLIRContext &context) {
+  std::string message;
+  auto file = mlir::openInputFile(options.input, &message);
+  if (!file)
+    return createStringError(message);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
+  auto module = mlir::parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return createStringError(options.input + " cannot be read");
+  Expected<FuncOp> entry = findEntry(*module, options.entry);
+  if (!entry)
+    return entry.takeError();
+  const std::string name = entry->getName().str();
+  Expected<std::vector<ArgumentInfo>> arguments = getArguments(*entry);
+  if (!arguments)
+    return arguments.takeError();
+  Expected<std::vector<Array>> inputs = makeInputs(*arguments, options);
+  if (!inputs)
+    return inputs.takeError();
+
+  llvm::raw_ostream &os = llvm::outs();
+  std::unique_ptr<Launcher> launcher;
+  if (options.device == Device::CUDA) {
+    LauncherOptions launch;
+    launch.checkGuards = options.checkGuards;
+    launch.timeRepetitions = options.timeRepetitions;
+    auto created = Launcher::create(launch);
+    if (!created)
+      return created.takeError();
+    launcher = std::move(*created);
+  }
+  auto fused = runFused(*module, name, *inputs, options, launcher.get());
+  if (!fused)
+    return fused.takeError();
+  if (Error error = writeResults(*fused, "fused", options.output))
+    return error;
+  os << "@" << name << ", seed " << options.seed;
+  if (launcher)
+    os << ", " << launcher->getNumLaunches() << " launches on "
+       << launcher->deviceProperties().name;
+  os << '\n';
+  if (launcher)
+    for (const LaunchTime &time : launcher->getTimes())
+      os << "  " << time.kernel << ", " << time.rows
+         << " rows: " << llvm::format("%.4f", time.milliseconds) << " ms\n";
+  if (!options.compare)
+    return true;
+
+  auto original = runOriginal(*module, name, *inputs, /*f64=*/false);
+  if (!original)
+    return original.takeError();
+  auto reference = runOriginal(*module, name, *inputs, /*f64=*/true);
+  if (!reference)
+    return reference.takeError();
+  if (Error error = llvm::joinErrors(
+          writeResults(*original, "original", options.output),
+          writeResults(*reference, "reference", options.output)))
+    return error;
+  bool passed = true;
+  for (size_t i = 0, e = fused->size(); i < e; ++i) {
+    const ComparedResult result = {(*fused)[i], (*original)[i],
+                                   (*reference)[i]};
+    if (result.fused.shape != result.original.shape ||
+        result.fused.shape != result.reference.shape)
+      return createStringError("result " + Twine(i) + " has shape " +
+                               formatShape(result.fused.shape) +
+                               ", the original's " +
+                               formatShape(result.original.shape));
+    llvm::SmallVector<DataType> types = {result.fused.type};
+    for (const ArgumentInfo &argument : *arguments)
+      types.push_back(argument.type);
+    passed &= compareResult(
+        result, i, options.tolerance.value_or(getDefaultTolerance(types)), os);
+  }
+  os << (passed ? "PASS" : "FAIL") << '\n';
+  return passed;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  auto fail = [](Error error) {
+    llvm::errs() << "flashnorm-run: error: " << llvm::toString(std::move(error))
+                 << '\n';
+    return 1;
+  };
+  Expected<Options> options = parseOptions(argc, argv);
+  if (!options)
+    return fail(options.takeError());
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mlir::registerAllToLLVMIRTranslations(registry);
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  Expected<bool> passed = flashnormRun(*options, context);
+  if (!passed)
+    return fail(passed.takeError());
+  return *passed ? 0 : 1;
+}
