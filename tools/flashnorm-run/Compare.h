@@ -8,7 +8,10 @@
 #define FLASHNORM_RUN_COMPARE_H
 
 #include "flashnorm/Runtime/Array.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <optional>
 
 namespace flashnorm::run {
 
@@ -21,9 +24,12 @@ struct ComparedResult {
 
 /// Prints the errors of a result, and returns whether it passes: its relative
 /// RMS error against f64 is at most `tolerance`, for large results at most 1.05
-/// times that of the original, and it is finite where f64 is.
+/// times that of the original, and it is finite where f64 is. The tolerance
+/// when none is requested: the default for `types`, or the original's own error
+/// when that is larger.
 bool compareResult(const ComparedResult &result, int64_t index,
-                   double tolerance, llvm::raw_ostream &os);
+                   std::optional<double> tolerance,
+                   llvm::ArrayRef<DataType> types, llvm::raw_ostream &os);
 
 /// The tolerance that goes with the least precise of some types.
 double getDefaultTolerance(llvm::ArrayRef<DataType> types);

@@ -17,6 +17,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include <cstdlib>
+#include <cstring>
 
 using namespace flashnorm;
 using namespace flashnorm::run;
@@ -100,6 +101,44 @@ static float extendF16ToF32(float value) {
   return f16ToFloat(static_cast<uint16_t>(llvm::bit_cast<uint32_t>(value)));
 }
 
+/// A memref of any rank, as LLVM lowering passes it.
+struct UnrankedMemRef {
+  int64_t rank;
+  struct Descriptor {
+    char *allocated, *aligned;
+    int64_t offset;
+    int64_t sizesAndStrides[1]; ///< rank sizes, then rank strides
+  } * descriptor;
+};
+
+/// memref.copy of arrays that are not packed: the name that
+/// finalize-memref-to-llvm calls.
+static void copyMemRef(int64_t elementBytes, const UnrankedMemRef *source,
+                       const UnrankedMemRef *target) {
+  int64_t rank = source->rank;
+  const int64_t *sizes = source->descriptor->sizesAndStrides;
+  const int64_t *sourceStrides = sizes + rank;
+  const int64_t *targetStrides = target->descriptor->sizesAndStrides + rank;
+  int64_t count = 1;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    count *= sizes[dim];
+  const char *from =
+      source->descriptor->aligned + source->descriptor->offset * elementBytes;
+  char *to =
+      target->descriptor->aligned + target->descriptor->offset * elementBytes;
+  for (int64_t index = 0; index < count; ++index) {
+    int64_t rest = index, sourceAt = 0, targetAt = 0;
+    for (int64_t dim = rank; dim-- > 0;) {
+      int64_t position = rest % sizes[dim];
+      rest /= sizes[dim];
+      sourceAt += position * sourceStrides[dim];
+      targetAt += position * targetStrides[dim];
+    }
+    std::memcpy(to + targetAt * elementBytes, from + sourceAt * elementBytes,
+                elementBytes);
+  }
+}
+
 static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner mangle) {
   llvm::orc::SymbolMap symbols;
   auto add = [&](StringRef name, auto *function) {
@@ -107,6 +146,7 @@ static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner mangle) {
                              llvm::JITSymbolFlags::Exported};
   };
   add("flashnorm_launch", &flashnorm_launch);
+  add("memrefCopy", &copyMemRef);
   add("__truncsfbf2", &truncateF32ToBF16);
   add("__truncdfbf2", &truncateF64ToBF16);
   add("__truncsfhf2", &truncateF32ToF16);
@@ -146,6 +186,14 @@ HostProgram::create(mlir::ModuleOp module,
       return signature.takeError();
     program->signatures[name] = std::move(*signature);
   }
+
+  // LLVM warns of argument attributes that it does not know.
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+      for (mlir::NamedAttribute attr : llvm::to_vector(
+               mlir::function_interface_impl::getArgAttrs(function, i)))
+        if (attr.getName().getValue().starts_with("flashnorm."))
+          function.removeArgAttr(i, attr.getName());
 
   mlir::PassManager pm(module.getContext());
   if (failed(mlir::applyPassManagerCLOptions(pm)))

@@ -18,6 +18,10 @@
 #include "llvm/Support/Error.h"
 #include <functional>
 
+namespace llvm {
+class Module;
+} // namespace llvm
+
 namespace mlir {
 class ExecutionEngine;
 namespace func {
