@@ -11,14 +11,14 @@ if(FLASHNORM_SANITIZE)
   add_link_options(-fsanitize=${FLASHNORM_SANITIZE})
 endif()
 
-# Debian's exported libMLIR*.a drag in the LLVM dylib. A fully static tool must
-# not have both, or every LLVM option is registered twice.
+# Debian's exported libMLIR*.a drag in the LLVM and MLIR dylibs. A static tool
+# must not have both, or every LLVM option is registered twice.
 if(FLASHNORM_STATIC)
   foreach(target ${MLIR_EXPORTED_TARGETS})
     if(TARGET ${target})
       get_target_property(libs ${target} INTERFACE_LINK_LIBRARIES)
       if(libs)
-        list(REMOVE_ITEM libs LLVM)
+        list(FILTER libs EXCLUDE REGEX "^([$]<LINK_ONLY:)?(LLVM|MLIR)>?$")
         set_target_properties(${target} PROPERTIES
                               INTERFACE_LINK_LIBRARIES "${libs}")
       endif()
@@ -66,7 +66,9 @@ function(flashnorm_add_tool name)
   if(FLASHNORM_STATIC)
     flashnorm_static_mlir_libs(libs)
     target_link_libraries(${name} PRIVATE ${libs} ${ARG_STATIC_LIBS})
-    target_link_options(${name} PRIVATE -Wl,--gc-sections -static)
+    # The C library stays shared: flashnorm-run opens the CUDA driver by name.
+    target_link_options(${name} PRIVATE -Wl,--gc-sections -static-libstdc++
+                        -static-libgcc)
   else()
     target_link_libraries(${name} PRIVATE MLIR LLVM)
   endif()
@@ -82,8 +84,9 @@ function(flashnorm_static_mlir_libs out)
   llvm_map_components_to_libnames(llvm_libs
     core support irreader bitreader bitwriter analysis passes target
     targetparser transformutils ipo linker option object debuginfodwarf
-    orcjit native frontendopenmp frontendoffloading)
-  set(${out} MLIROptLib MLIRExecutionEngine MLIRNVVMTarget ${dialects}
-      ${extensions} ${conversions} ${translations} LLVMNVPTXCodeGen
-      LLVMNVPTXDesc LLVMNVPTXInfo ${llvm_libs} PARENT_SCOPE)
+    orcjit native perfjitevents frontendopenmp frontendoffloading
+    AMDGPU SPIRV NVPTX)
+  set(${out} MLIRRegisterAllDialects MLIRRegisterAllExtensions
+      MLIRRegisterAllPasses MLIROptLib MLIRExecutionEngine MLIRNVVMTarget ${dialects}
+      ${extensions} ${conversions} ${translations} ${llvm_libs} PARENT_SCOPE)
 endfunction()
