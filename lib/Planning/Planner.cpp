@@ -55,12 +55,18 @@ static void forEachMmaSyncTile(const Problem &problem, Visitor visit) {
   }
 }
 
+/// W [K,N] comes in blocks of 64 columns, W [N,K] in slices of 32.
+static int64_t columnUnit(const Problem &problem) {
+  return problem.transposeWeight ? 32 : 64;
+}
+
 static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
   for (auto [warpsM, warpsN] :
        {std::pair<int64_t, int64_t>{1, 1}, {2, 1}, {1, 2}}) {
     if (needsWideTile(problem)) {
-      visit({64 * warpsM, int64_t(llvm::alignTo(problem.n, 32 * warpsN)), 64,
-             warpsM, warpsN});
+      visit({64 * warpsM,
+             int64_t(llvm::alignTo(problem.n, columnUnit(problem) * warpsN)),
+             64, warpsM, warpsN});
       continue;
     }
     for (int64_t columns : {32, 64, 128, 256})
@@ -70,7 +76,8 @@ static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
 
 static void forEachTcgen05Tile(const Problem &problem, Visitor visit) {
   if (needsWideTile(problem)) {
-    visit({128, int64_t(llvm::alignTo(problem.n, 32)), 64, 1, 1});
+    visit({128, int64_t(llvm::alignTo(problem.n, columnUnit(problem))), 64, 1,
+           1});
     return;
   }
   for (int64_t columns : {32, 64, 128, 256})

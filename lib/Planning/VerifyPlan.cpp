@@ -127,7 +127,7 @@ static std::string verifyStrategy(const Plan &plan, const Problem &problem) {
   return "";
 }
 
-static std::string verifyMmaSync(const Plan &plan) {
+static std::string verifyMmaSync(const Plan &plan, const Problem &problem) {
   int64_t warps = plan.warpsM * plan.warpsN;
   if (warps > 16)
     return notAllowed("number of warps", warps, "exceeds 16", plan.family);
@@ -145,10 +145,26 @@ static std::string verifyMmaSync(const Plan &plan) {
         plan.family);
   if (plan.tileK != 32 && plan.tileK != 64)
     return notAllowed("tile depth", plan.tileK, "is not 32 or 64", plan.family);
+  // Rows of W [K,N] in shared memory are swizzled over 4 or 8 chunks.
+  if (!problem.transposeWeight && plan.tileN != 32 && plan.tileN % 64 != 0)
+    return notAllowed("tile columns", plan.tileN,
+                      "with W [K,N] are neither 32 nor a multiple of 64",
+                      plan.family);
   return "";
 }
 
-static std::string verifyWgmma(const Plan &plan) {
+/// W [K,N] comes in blocks of 64 columns, which MMA descriptors cannot split.
+static std::string verifyColumnBlocks(const Plan &plan,
+                                      const Problem &problem) {
+  if (problem.transposeWeight || plan.tileN % (64 * plan.warpsN) == 0)
+    return "";
+  std::string limit = "with W [K,N] are not a multiple of 64";
+  if (plan.family == Family::Wgmma)
+    limit += (" for each of " + Twine(plan.warpsN) + " warpgroups").str();
+  return notAllowed("tile columns", plan.tileN, limit, plan.family);
+}
+
+static std::string verifyWgmma(const Plan &plan, const Problem &problem) {
   int64_t warpgroups = plan.warpsM * plan.warpsN;
   if (warpgroups > 2)
     return notAllowed("number of consumer warpgroups", warpgroups, "exceeds 2",
@@ -167,10 +183,10 @@ static std::string verifyWgmma(const Plan &plan) {
                       plan.family);
   if (plan.tileK != 64)
     return notAllowed("tile depth", plan.tileK, "is not 64", plan.family);
-  return "";
+  return verifyColumnBlocks(plan, problem);
 }
 
-static std::string verifyTcgen05(const Plan &plan) {
+static std::string verifyTcgen05(const Plan &plan, const Problem &problem) {
   if (plan.warpsM != 1 || plan.warpsN != 1)
     return ("warps are " + Twine(plan.warpsM) + "x" + Twine(plan.warpsN) +
             "; one MMA covers the tile, so tcgen05 needs 1x1")
@@ -180,10 +196,9 @@ static std::string verifyTcgen05(const Plan &plan) {
   if (plan.tileN % sliceColumns != 0)
     return notAllowed("tile columns", plan.tileN, "is not a multiple of 32",
                       plan.family);
-  // Beyond 256 columns the tile is two MMAs of half the columns, 16 at a time.
   if (plan.tileK != 64)
     return notAllowed("tile depth", plan.tileK, "is not 64", plan.family);
-  return "";
+  return verifyColumnBlocks(plan, problem);
 }
 
 std::string flashnorm::verifyPlan(const Plan &plan, const Problem &problem,
@@ -217,13 +232,13 @@ std::string flashnorm::verifyPlan(const Plan &plan, const Problem &problem,
   std::string reason;
   switch (plan.family) {
   case Family::MmaSync:
-    reason = verifyMmaSync(plan);
+    reason = verifyMmaSync(plan, problem);
     break;
   case Family::Wgmma:
-    reason = verifyWgmma(plan);
+    reason = verifyWgmma(plan, problem);
     break;
   case Family::Tcgen05:
-    reason = verifyTcgen05(plan);
+    reason = verifyTcgen05(plan, problem);
     break;
   }
   if (!reason.empty())

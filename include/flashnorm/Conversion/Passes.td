@@ -101,9 +101,8 @@ def ConvertFlashNormToKernelPass
     a `kernel.func` in the new `gpu.module @kernels`. Ops that differ in nothing
     but the number of rows share a kernel. Ops without a plan stay.
 
-    Errors, with values: element types other than bf16 and f16 for x and W
-    (outputs may be f32), N or K that is no multiple of 8, operands that are not
-    packed.
+    Errors, with values: a plan that cannot run, as `--flashnorm-verify-plan`
+    finds it; operands that are not packed.
   }];
   let statistics = [
     Statistic<"numKernels", "num-kernels", "Kernels built">,
@@ -113,6 +112,27 @@ def ConvertFlashNormToKernelPass
 def ConvertKernelToNVVMPass
     : Pass<"convert-kernel-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "prints kernels for their MMA family, as NVVM and LLVM dialect";
+  let description = [{
+    Each `kernel.func` becomes an `llvm.func` of one thread's code, for the MMA
+    family and chip in its config; docs/Kernels.md describes the families. Its
+    attribute `flashnorm.launch_abi` says how to launch it. scf and arith are
+    left for upstream conversions.
+
+    ```mlir
+    kernel.func @f(%x: memref<?x512xbf16>, …) config(<wgmma, chip = "sm_90a", …>)
+    // becomes
+    llvm.func @f(%x: !llvm.ptr {nvvm.grid_constant, …}, …)
+        attributes {flashnorm.launch_abi = {…}, nvvm.kernel, …}
+    ```
+
+    Errors, with values: a chip that is unknown or has no such family, tiles and
+    slots that the family's instructions cannot express, more shared memory than
+    the chip has, ops that have no device form, accesses that are not those of
+    the CTA's tile. A kernel that passes accesses no array out of bounds.
+
+    Numerics: sums of a row in a fixed order, pairwise in the thread; exp and
+    tanh through exp2 and rsqrt approximate (2 ulp), erf as a polynomial.
+  }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::LLVM::LLVMDialect",

@@ -7,6 +7,7 @@
 
 #include "KernelSkeleton.h"
 #include "flashnorm/Conversion/Passes.h"
+#include "flashnorm/Dialect/FlashNorm/Transforms/PlanUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -27,10 +28,11 @@ using namespace flashnorm;
 static std::string kernelKey(MatmulOp op) {
   std::string key;
   llvm::raw_string_ostream stream(key);
-  for (Value operand : op->getOperands()) {
-    auto type = cast<ShapedType>(operand.getType());
+  unsigned weight = op.getWeightMutable().getOperandNumber();
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = cast<ShapedType>(operand.get().getType());
     // Leading sizes count as rows, known at run time.
-    if (type.getRank() == 1 || operand == op.getWeight())
+    if (type.getRank() == 1 || operand.getOperandNumber() == weight)
       stream << type << ' ';
     else
       stream << "rows x " << type.getShape().back() << 'x'
@@ -40,25 +42,15 @@ static std::string kernelKey(MatmulOp op) {
   return key;
 }
 
-/// What a GPU kernel can read and write.
-static LogicalResult checkTypes(MatmulOp op) {
-  Type element = cast<ShapedType>(op.getInput().getType()).getElementType();
-  if (!element.isBF16() && !element.isF16())
-    return op.emitOpError() << "kernels multiply bf16 or f16, got " << element;
-  for (Value operand : op->getOperands()) {
-    auto type = cast<ShapedType>(operand.getType());
-    Type elementType = type.getElementType();
-    if (!elementType.isBF16() && !elementType.isF16() && !elementType.isF32())
-      return op.emitOpError()
-             << "kernels read and write bf16, f16 or f32, got " << type;
-    if (auto memref = dyn_cast<MemRefType>(type))
+/// The plan holds, and operands are what a kernel can address.
+static LogicalResult checkOp(MatmulOp op) {
+  if (failed(verifyPlanOf(op)))
+    return failure();
+  for (Value operand : op->getOperands())
+    if (auto memref = dyn_cast<MemRefType>(operand.getType()))
       if (!memref.getLayout().isIdentity())
         return op.emitOpError()
                << "kernels need packed operands, got " << memref;
-  }
-  if (op.getN() % 8 || op.getK() % 8)
-    return op.emitOpError() << "kernels need N and K in multiples of 8, got "
-                            << op.getN() << " and " << op.getK();
   return success();
 }
 
@@ -79,7 +71,7 @@ struct ConvertFlashNormToKernel
     if (ops.empty())
       return;
     for (MatmulOp op : ops)
-      if (failed(checkTypes(op)))
+      if (failed(checkOp(op)))
         return signalPassFailure();
 
     OpBuilder builder(&getContext());

@@ -41,7 +41,6 @@ public:
 private:
   using Scalars = function_ref<Value(ValueRange)>;
 
-  Value argument(Value operand) { return arguments.lookup(operand); }
   Value constant(double value) {
     return arith::ConstantFloatOp::create(b, b.getF32Type(),
                                           APFloat(static_cast<float>(value)));
@@ -64,8 +63,10 @@ private:
   MatmulOp op;
   PlanAttr plan;
   int64_t n, depth, tileM, tileN, tileK;
-  DenseMap<Value, Value> arguments; ///< of the inputs
-  ValueRange outputs;               ///< arguments of the inits
+  /// The kernel's arguments, by what they are: one value may be two operands
+  /// of one op, and not of another that shares the kernel. Null: no operand.
+  Value input, weight, bias, residual, normWeight, normBias;
+  ValueRange outputs; ///< arguments of the inits
   Value row0, column0, acc, rowScale;
   Type fragType, rowvecType, colvecType, accType;
 };
@@ -161,9 +162,8 @@ void Skeleton::emitPipeline() {
     Block *produce = b.createBlock(&pipeline.getProduce(), {}, types,
                                    SmallVector<Location>(3, b.getLoc()));
     Value k0 = produce->getArgument(0);
-    k::LoadOp::create(b, argument(op.getInput()), row0, k0,
-                      produce->getArgument(1));
-    k::LoadOp::create(b, argument(op.getWeight()), transposed ? column0 : k0,
+    k::LoadOp::create(b, input, row0, k0, produce->getArgument(1));
+    k::LoadOp::create(b, weight, transposed ? column0 : k0,
                       transposed ? k0 : column0, produce->getArgument(2));
     k::YieldOp::create(b, ValueRange());
   }
@@ -195,12 +195,11 @@ Value Skeleton::sumOfSlice(Value frag, Value column) {
   SmallVector<Value> inputs{frag};
   if (rowScale)
     inputs.push_back(rowScale);
-  if (op.getBias())
+  if (bias)
+    inputs.push_back(k::LoadColvecOp::create(b, colvecType, bias, column));
+  if (residual)
     inputs.push_back(
-        k::LoadColvecOp::create(b, colvecType, argument(op.getBias()), column));
-  if (op.getResidual())
-    inputs.push_back(k::LoadFragOp::create(
-        b, fragType, argument(op.getResidual()), row0, column));
+        k::LoadFragOp::create(b, fragType, residual, row0, column));
   if (inputs.size() == 1 && op.getActivation() == Activation::None)
     return frag;
   return map(inputs, fragType, [&](ValueRange values) -> Value {
@@ -213,10 +212,10 @@ Value Skeleton::sumOfSlice(Value frag, Value column) {
     };
     if (rowScale)
       x = arith::MulFOp::create(b, x, next());
-    if (op.getBias())
+    if (bias)
       x = arith::AddFOp::create(b, x, next());
     x = activation(x);
-    if (op.getResidual())
+    if (residual)
       x = arith::AddFOp::create(b, x, next());
     return x;
   });
@@ -227,8 +226,8 @@ void Skeleton::emitEpilogue() {
   Value sum = op.returnsSum() ? outputs[1] : Value();
   NormAttr norm = op.getPostNormAttr();
   bool isLayer = norm && norm.getKind() == NormKind::Layer;
-  bool changesAcc = rowScale || op.getBias() || op.getResidual() ||
-                    op.getActivation() != Activation::None;
+  bool changesAcc =
+      rowScale || bias || residual || op.getActivation() != Activation::None;
   SmallVector<Value> inits;
   if (norm)
     inits.push_back(
@@ -288,21 +287,21 @@ void Skeleton::emitEpilogue() {
               SmallVector<Value> inputs{frag, scale};
               if (mean)
                 inputs.push_back(mean);
-              for (Value affine : {op.getNormWeight(), op.getNormBias()})
+              for (Value affine : {normWeight, normBias})
                 if (affine)
                   inputs.push_back(k::LoadColvecOp::create(
-                      b, colvecType, argument(affine), globalColumn));
+                      b, colvecType, affine, globalColumn));
               Value value = map(inputs, fragType, [&](ValueRange v) -> Value {
                 Value x = v[0];
                 if (mean)
                   x = arith::SubFOp::create(b, x, v[2]);
                 x = arith::MulFOp::create(b, x, v[1]);
                 v = v.drop_front(mean ? 3 : 2);
-                if (op.getNormWeight()) {
+                if (normWeight) {
                   x = arith::MulFOp::create(b, x, v.front());
                   v = v.drop_front();
                 }
-                if (op.getNormBias())
+                if (normBias)
                   x = arith::AddFOp::create(b, x, v.front());
                 return x;
               });
@@ -334,8 +333,10 @@ static k::FamilyKind kernelFamily(PlanFamily family) {
 
 k::FuncOp Skeleton::build(StringRef name) {
   SmallVector<Type> types;
-  for (Value operand : op->getOperands())
-    types.push_back(kernelOperandType(operand, operand == op.getWeight()));
+  unsigned weightNumber = op.getWeightMutable().getOperandNumber();
+  for (OpOperand &operand : op->getOpOperands())
+    types.push_back(kernelOperandType(
+        operand.get(), operand.getOperandNumber() == weightNumber));
   types.push_back(b.getIndexType());
   auto config =
       k::ConfigAttr::get(b.getContext(), kernelFamily(plan.getFamily()),
@@ -351,13 +352,17 @@ k::FuncOp Skeleton::build(StringRef name) {
   OpBuilder::InsertionGuard guard(b);
   Block *body = b.createBlock(&func.getBody(), {}, types,
                               SmallVector<Location>(types.size(), b.getLoc()));
-  // An input given twice has two arguments; the first will do. An init is what
-  // the kernel writes, also where an input is the same value.
-  unsigned numInputs = op->getNumOperands() - op.getInits().size();
-  for (auto [operand, argument] :
-       llvm::zip(op->getOperands().take_front(numInputs), body->getArguments()))
-    arguments.try_emplace(operand, argument);
-  outputs = body->getArguments().slice(numInputs, op.getInits().size());
+  unsigned next = 0;
+  auto argumentOf = [&](Value operand) {
+    return operand ? Value(body->getArgument(next++)) : Value();
+  };
+  input = argumentOf(op.getInput());
+  weight = argumentOf(op.getWeight());
+  bias = argumentOf(op.getBias());
+  residual = argumentOf(op.getResidual());
+  normWeight = argumentOf(op.getNormWeight());
+  normBias = argumentOf(op.getNormBias());
+  outputs = body->getArguments().slice(next, op.getInits().size());
 
   MLIRContext *context = b.getContext();
   accType = k::AccType::get(context, tileM, tileN);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Slices are unrolled: registers cannot be indexed at run time. Everything here
-// knows of a family only its RowLayout.
+// Slices of registers are unrolled: those cannot be indexed at run time.
+// Everything here knows of a family only its RowLayout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,27 +19,57 @@ using Values = DeviceBuilder::Values;
 
 void KernelEmitter::emitForSlices(ForSlicesOp op) {
   Values acc = values[op.getAcc()];
-  SmallVector<Values> carried;
-  for (Value init : op.getInits())
-    carried.push_back(values[init]);
   Block &body = op.getBody().front();
-  for (int64_t slice = 0; slice < layout.numSlices; ++slice) {
-    values[body.getArgument(0)] = family.readSlice(*this, acc, slice);
-    values[body.getArgument(1)] = {
-        b.add(layout.column, slice * layout.sliceColumns),
-        b.add(layout.groupColumn, slice * layout.sliceColumns)};
+  // One slice of `from`, which is slice `number` of the accumulator; returns
+  // what is carried on.
+  auto emitSlice = [&](Values &from, int64_t slice, Value number,
+                       ArrayRef<Values> carried) {
+    Value columns = b.mul(number, layout.sliceColumns);
+    values[body.getArgument(0)] = family.readSlice(*this, from, slice);
+    values[body.getArgument(1)] = {b.add(layout.column, columns),
+                                   b.add(layout.groupColumn, columns)};
     for (auto [i, value] : llvm::enumerate(carried))
       values[body.getArgument(2 + i)] = value;
     for (Operation &inner : body.without_terminator())
       emitOp(&inner);
     ValueRange yielded = cast<YieldOp>(body.getTerminator()).getValues();
     if (op.writesBack()) {
-      family.writeSlice(*this, acc, slice, values[yielded.front()]);
+      family.writeSlice(*this, from, slice, values[yielded.front()]);
       yielded = yielded.drop_front();
     }
-    for (auto [value, next] : llvm::zip_equal(carried, yielded))
-      value = values[next];
+    SmallVector<Values> next;
+    for (Value value : yielded)
+      next.push_back(values[value]);
+    return next;
+  };
+
+  SmallVector<Values> carried;
+  for (Value init : op.getInits())
+    carried.push_back(values[init]);
+  if (family.hasDynamicSlices()) {
+    // A loop carries single values: rowvecs side by side.
+    size_t numRows = layout.rows.size();
+    Values inits;
+    for (const Values &value : carried)
+      inits.append(value);
+    auto split = [&](ValueRange flat) {
+      SmallVector<Values> parts;
+      for (; !flat.empty(); flat = flat.drop_front(numRows))
+        parts.emplace_back(flat.take_front(numRows));
+      return parts;
+    };
+    carried = split(
+        b.loop(layout.numSlices, inits, [&](Value slice, ValueRange flat) {
+          Values from = family.dropSlices(*this, acc, slice), next;
+          for (const Values &value : emitSlice(from, 0, slice, split(flat)))
+            next.append(value);
+          return next;
+        }));
+  } else {
+    for (int64_t slice = 0; slice < layout.numSlices; ++slice)
+      carried = emitSlice(acc, slice, b.i32(slice), carried);
   }
+
   ValueRange results = op.getResults();
   if (op.writesBack()) {
     values[results.front()] = acc;
@@ -75,14 +105,6 @@ static Value emitMath(DeviceBuilder &b, Operation *op, ValueRange operands) {
   if (isa<math::FmaOp>(op))
     return b.fma(operands[0], operands[1], operands[2]);
   return Value();
-}
-
-bool KernelEmitter::hasDeviceForm(Operation *op) {
-  // The rest of math would call libdevice, which we do not link.
-  if (op->getDialect()->getNamespace() == "math")
-    return isa<math::RsqrtOp, math::ExpOp, math::TanhOp, math::FmaOp,
-               math::AbsFOp, math::CopySignOp>(op);
-  return op->getDialect()->getNamespace() == "arith";
 }
 
 Values KernelEmitter::cloneScalars(Block &body, ValueRange arguments) {
@@ -212,14 +234,6 @@ Value KernelEmitter::convertFloat(Value value, Type type) {
   return LLVM::FPTruncOp::create(b, type, value);
 }
 
-Value KernelEmitter::rowInside(MemRefType type, Value row) {
-  if (type.isDynamicDim(0))
-    return b.less(row, index(kernel.getArguments().back()));
-  if (type.getDimSize(0) % config().getTileM() == 0)
-    return Value();
-  return b.less(row, type.getDimSize(0));
-}
-
 Value KernelEmitter::columnsInside(int64_t size, Value column, int64_t c) {
   if (size % config().getTileN() == 0)
     return Value();
@@ -291,13 +305,11 @@ static Value elementIndex(DeviceBuilder &b, Value start, Value column) {
 void KernelEmitter::emitLoadFrag(LoadFragOp op) {
   auto type = cast<MemRefType>(op.getSource().getType());
   Type element = type.getElementType();
-  Value numRows = type.isDynamicDim(0) ? index(kernel.getArguments().back())
-                                       : b.i32(type.getDimSize(0));
-  Value lastRow = b.sub(numRows, 1);
+  Value lastRow = b.sub(numRows(), 1);
   Values result;
   for (int64_t offset : layout.rows) {
     Value row = b.add(b.add(index(op.getRow()), layout.row), offset);
-    row = b.select(b.less(row, numRows), row, lastRow);
+    row = b.select(b.less(row, numRows()), row, lastRow);
     Value start = rowStart(b, row, type.getDimSize(1));
     for (Run run : runs(element)) {
       Value column =
@@ -322,7 +334,7 @@ void KernelEmitter::emitStoreFrag(StoreFragOp op) {
   int64_t numColumns = layout.columns.size();
   for (int64_t r = 0, e = layout.rows.size(); r < e; ++r) {
     Value row = b.add(b.add(index(op.getRow()), layout.row), layout.rows[r]);
-    b.ifThen(rowInside(type, row), [&] {
+    b.ifThen(b.less(row, numRows()), [&] {
       Value start = rowStart(b, row, type.getDimSize(1));
       for (Run run : runs(element)) {
         Value column = b.add(index(op.getColumn()), layout.columns[run.first]);
@@ -355,7 +367,7 @@ void KernelEmitter::emitStoreRowvec(StoreRowvecOp op) {
   for (auto [r, offset] : llvm::enumerate(layout.rows)) {
     Value row = b.add(b.add(index(op.getRow()), layout.row), offset);
     Value value = values[op.getValue()][r];
-    b.ifThen(b.both(first, rowInside(type, row)), [&] {
+    b.ifThen(b.both(first, b.less(row, numRows())), [&] {
       Value at = arith::ExtSIOp::create(b, b.getI64Type(), row);
       b.store(convertFloat(value, element),
               b.elementPtr(pointer(op.getTarget()), element, at),

@@ -7,10 +7,12 @@
 
 #include "KernelEmitter.h"
 #include "SharedTile.h"
+#include "flashnorm/Planning/Target.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace flashnorm;
 using namespace flashnorm::kernel;
 using Values = DeviceBuilder::Values;
 
@@ -21,6 +23,9 @@ KernelEmitter::KernelEmitter(FuncOp func, PipelineOp pipeline,
     : b(func.getLoc(), func.getContext()), kernel(func), ring(pipeline),
       family(family) {
   sharedBytes = pipeline.getStages() * stageBytes();
+  rowsArgument = *llvm::find_if(func.getArguments(), [](Value argument) {
+    return argument.getType().isIndex();
+  });
 }
 
 Type KernelEmitter::elementType() {
@@ -135,9 +140,7 @@ void KernelEmitter::createFunction() {
   }
   types.push_back(b.getI32Type());
   attributes.push_back(b.getDictionaryAttr({}));
-  for (Value argument : kernel.getArguments())
-    if (argument.getType().isIndex())
-      bind.push_back([=](Value value) { values[argument] = {value}; });
+  bind.push_back([=](Value value) { values[rowsArgument] = {value}; });
 
   function = LLVM::LLVMFuncOp::create(
       b, kernel.getName(),
@@ -162,10 +165,9 @@ void KernelEmitter::createFunction() {
 
 DictionaryAttr KernelEmitter::launchAbi() {
   SmallVector<Attribute> operands, arguments;
-  int64_t columnTiles = 1;
-  kernel.walk([&](TileOriginOp op) {
-    columnTiles = llvm::divideCeil(op.getColumns(), config().getTileN());
-  });
+  TileOriginOp origin = *kernel.getOps<TileOriginOp>().begin();
+  int64_t columnTiles =
+      llvm::divideCeil(origin.getColumns(), config().getTileN());
   auto named = [&](StringRef key, Attribute value) {
     return b.getNamedAttr(key, value);
   };
@@ -226,60 +228,12 @@ DictionaryAttr KernelEmitter::launchAbi() {
 // The body
 //===----------------------------------------------------------------------===//
 
-LogicalResult KernelEmitter::checkOps() {
-  // Ops of other dialects: integer arithmetic on indices, and scalar floats.
-  WalkResult result = kernel.walk([&](Operation *op) {
-    if (isa<KernelDialect>(op->getDialect()))
-      return WalkResult::advance();
-    bool inMap = op->getParentOfType<MapOp>() != nullptr;
-    bool isScalar = op->getDialect() && hasDeviceForm(op) &&
-                    op->getNumRegions() == 0 && op->getNumResults() == 1;
-    if (inMap && isScalar && llvm::all_of(op->getResultTypes(), [](Type type) {
-          return type.isF32() || type.isInteger(1);
-        }))
-      return WalkResult::advance();
-    if (isa<arith::ConstantOp>(op) &&
-        op->getResultTypes().front().isIntOrIndexOrFloat())
-      return WalkResult::advance();
-    if (isa<arith::AddIOp, arith::MulIOp>(op) &&
-        op->getResultTypes().front().isIndex())
-      return WalkResult::advance();
-    op->emitOpError() << "cannot stand in a kernel"
-                      << (inMap ? ": only arithmetic on f32 can" : "");
-    return WalkResult::interrupt();
-  });
-  if (result.wasInterrupted())
-    return failure();
-  for (Operation &op : *ring->getBlock())
-    if (op.isBeforeInBlock(ring) &&
-        !isa<arith::ConstantOp, arith::AddIOp, arith::MulIOp, TileOriginOp,
-             ZeroAccOp, FillOp, MapOp>(op))
-      return op.emitOpError() << "cannot stand before the pipeline";
-  // Accesses of 16 bytes, and masks by groups of 8 columns.
-  for (Type type : kernel.getArgumentTypes()) {
-    auto memref = dyn_cast<MemRefType>(type);
-    bool isStatistic =
-        memref && memref.getRank() == 1 && memref.isDynamicDim(0);
-    if (memref && !isStatistic && memref.getShape().back() % 8)
-      return kernel.emitOpError()
-             << "arrays must have a multiple of 8 columns, got " << memref;
-  }
-  WalkResult slices = kernel.walk([&](ForSlicesOp op) {
-    auto frag = cast<FragType>(op.getBody().getArgument(0).getType());
-    if (frag.getColumns() == layout.sliceColumns)
-      return WalkResult::advance();
-    op.emitOpError() << "slices must have " << layout.sliceColumns
-                     << " columns, got " << frag.getColumns();
-    return WalkResult::interrupt();
-  });
-  return failure(slices.wasInterrupted());
-}
-
 void KernelEmitter::emitOp(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](arith::ConstantOp constant) {
-        if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
-          values[constant] = {b.i32(integer.getInt())};
+        if (constant.getType().isIndex())
+          values[constant] = {
+              b.i32(cast<IntegerAttr>(constant.getValue()).getInt())};
         else
           values[constant] = {b.clone(*op)->getResult(0)};
       })
@@ -330,11 +284,24 @@ void KernelEmitter::emitAfter() {
 }
 
 LogicalResult KernelEmitter::emit() {
-  if (failed(checkOps()) || failed(family.check(kernel, ring)))
+  if (failed(family.check(kernel, ring)))
     return failure();
+  if (Operation *other =
+          kernel->getParentOfType<gpu::GPUModuleOp>().lookupSymbol(
+              dynamicSharedName)) {
+    auto global = dyn_cast<LLVM::GlobalOp>(other);
+    if (!global || global.getAddrSpace() != 3)
+      return other->emitError() << "symbol '" << dynamicSharedName
+                                << "' is reserved for shared memory";
+  }
   createFunction();
   family.emit(*this);
   LLVM::ReturnOp::create(b, ValueRange());
+  const TargetInfo &target = *lookupTarget(config().getChip());
+  if (sharedBytes > target.sharedMemoryPerBlock)
+    return kernel.emitOpError()
+           << "needs " << sharedBytes << " bytes of shared memory; "
+           << target.chip << " has " << target.sharedMemoryPerBlock;
   function->setAttr("flashnorm.launch_abi", launchAbi());
   return success();
 }

@@ -23,6 +23,7 @@ public:
   using ValueRange = mlir::ValueRange;
   using Values = DeviceBuilder::Values;
 
+  /// The kernel has passed checkKernel().
   KernelEmitter(FuncOp func, PipelineOp pipeline, MmaFamily &family);
 
   /// Emits the llvm.func beside the kernel.func, which stays. Its attribute
@@ -52,6 +53,8 @@ public:
   /// Of a column: where its group of 8 starts, the same for all threads of the
   /// warp, and often a constant.
   Value group(Value value) { return values[value].back(); }
+  /// The number of rows: every dynamic size.
+  Value numRows() { return index(rowsArgument); }
   Value pointer(Value memref) { return pointers.lookup(memref); }
   Value tensorMap(Value memref) { return tensorMaps.lookup(memref); }
 
@@ -70,7 +73,6 @@ private:
   void createFunction();
   mlir::DictionaryAttr launchAbi();
   void emitOp(mlir::Operation *op);
-  llvm::LogicalResult checkOps();
 
   // Epilogue.cpp
   void emitForSlices(ForSlicesOp op);
@@ -81,12 +83,8 @@ private:
   void emitLoadFrag(LoadFragOp op);
   void emitStoreFrag(StoreFragOp op);
   void emitStoreRowvec(StoreRowvecOp op);
-  /// A scalar op that the region of a map may hold.
-  static bool hasDeviceForm(mlir::Operation *op);
   Values cloneScalars(mlir::Block &body, ValueRange arguments);
   Value convertFloat(Value value, mlir::Type type);
-  /// Row r of the tile at `row` lies inside of the array (null: all do).
-  Value rowInside(mlir::MemRefType type, Value row);
   /// The group of 8 columns with column `c` of the layout lies inside (null:
   /// all do). Sizes are multiples of 8: a group is inside or outside as a
   /// whole.
@@ -103,7 +101,7 @@ private:
   PipelineOp ring;
   MmaFamily &family;
   mlir::LLVM::LLVMFuncOp function;
-  Value dynamicShared;
+  Value dynamicShared, rowsArgument;
   llvm::DenseMap<Value, Values> values;
   llvm::DenseMap<Value, Value> pointers, tensorMaps;
   int64_t sharedBytes = 0;

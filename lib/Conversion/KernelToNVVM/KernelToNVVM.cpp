@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelCheck.h"
 #include "KernelEmitter.h"
 #include "flashnorm/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -36,13 +37,12 @@ createFamily(kernel::FamilyKind family) {
 }
 
 static LogicalResult convert(kernel::FuncOp func) {
-  auto pipelines = llvm::to_vector(func.getOps<kernel::PipelineOp>());
-  if (pipelines.size() != 1)
-    return func.emitOpError()
-           << "needs one kernel.pipeline in its body, got " << pipelines.size();
+  FailureOr<kernel::PipelineOp> pipeline = kernel::checkKernel(func);
+  if (failed(pipeline))
+    return failure();
   std::unique_ptr<kernel::MmaFamily> family =
       createFamily(func.getConfig().getFamily());
-  kernel::KernelEmitter emitter(func, pipelines.front(), *family);
+  kernel::KernelEmitter emitter(func, *pipeline, *family);
   if (failed(emitter.emit()))
     return failure();
   func.erase();

@@ -60,6 +60,15 @@ public:
   /// epilogue, `emitter.emitAfter()`.
   virtual void emit(KernelEmitter &emitter) = 0;
 
+  /// Slices can be numbered at run time: the epilogue loops over them instead
+  /// of being unrolled, which keeps its registers and its code few.
+  virtual bool hasDynamicSlices() { return false; }
+  /// With dynamic slices: the accumulator from `slice` (i32) on.
+  virtual Values dropSlices(KernelEmitter &emitter, mlir::ValueRange acc,
+                            mlir::Value slice) {
+    return Values(acc);
+  }
+
   /// The registers of one slice, rows outermost. `acc` is what the family made
   /// of the accumulator.
   virtual Values readSlice(KernelEmitter &emitter, mlir::ValueRange acc,

@@ -160,12 +160,10 @@ void MmaSync::emitLoads(KernelEmitter &emitter, Value stageOffset, Value k) {
         if (!columnsFit)
           inside = b.less(globalColumn, type.getDimSize(1));
         if (!rowsFit)
-          inside = b.both(
-              inside,
-              b.less(globalRow,
-                     type.isDynamicDim(0)
-                         ? emitter.index(emitter.func().getArguments().back())
-                         : b.i32(type.getDimSize(0))));
+          inside = b.both(inside,
+                          b.less(globalRow, type.isDynamicDim(0)
+                                                ? emitter.numRows()
+                                                : b.i32(type.getDimSize(0))));
         Value index = arith::AddIOp::create(
             b,
             arith::MulIOp::create(

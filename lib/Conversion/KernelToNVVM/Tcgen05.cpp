@@ -30,6 +30,9 @@ public:
   int64_t numEpilogueThreads(ConfigAttr config) override { return 128; }
   int64_t epilogueBarrier() override { return 1; }
   void emit(KernelEmitter &emitter) override;
+  bool hasDynamicSlices() override { return true; }
+  Values dropSlices(KernelEmitter &emitter, ValueRange acc,
+                    Value slice) override;
   Values readSlice(KernelEmitter &emitter, ValueRange acc,
                    int64_t slice) override;
   void writeSlice(KernelEmitter &emitter, Values &acc, int64_t slice,
@@ -77,10 +80,9 @@ LogicalResult Tcgen05::check(FuncOp func, PipelineOp pipeline) {
               "got "
            << config.getWarpsM() << "x" << config.getWarpsN();
   int64_t columns = config.getTileN();
-  if (columns % 32 || columns > 512 || (columns > 256 && columns % 64))
+  if (columns % 32 || columns > 512)
     return func.emitOpError()
-           << "tcgen05 needs a multiple of 32 columns (64 beyond 256), at most "
-              "512, got "
+           << "tcgen05 needs a multiple of 32 columns, at most 512, got "
            << columns;
   return TmaRing::check(func, pipeline);
 }
@@ -173,22 +175,20 @@ void Tcgen05::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
   // As for wgmma: rows of 128 bytes, or blocks of 64 columns when B is [k][n].
   bool isDepthByColumns = !mma.getTransposeB();
   TmaBoxes boxes(cast<SmemType>(mma.getB().getType()));
-  // An MMA covers at most 256 columns.
-  int64_t parts = llvm::divideCeil(config.getTileN(), 256);
-  int64_t columns = config.getTileN() / parts;
-  int64_t idesc = instructionDescriptor(
-      config.getTileM(), columns, emitter.elementType(), isDepthByColumns);
   Value always = arith::ConstantIntOp::create(b, b.getI1Type(), 1);
-  for (int64_t part = 0; part < parts; ++part) {
-    int64_t extra = isDepthByColumns
-                        ? part * columns / 64 * boxes.columnBlockStride()
-                        : part * columns * 128;
+  // An MMA covers at most 256 columns: four whole blocks of [k][n].
+  for (int64_t first = 0; first < config.getTileN(); first += 256) {
+    int64_t columns = std::min<int64_t>(256, config.getTileN() - first);
+    int64_t idesc = instructionDescriptor(
+        config.getTileM(), columns, emitter.elementType(), isDepthByColumns);
+    int64_t extra =
+        isDepthByColumns ? first / 64 * boxes.columnBlockStride() : first * 128;
     Value baseA = descriptor(mma.getA(), 0, descriptorBits(16, 1024));
     Value baseB = descriptor(
         mma.getB(), extra,
         descriptorBits(isDepthByColumns ? boxes.columnBlockStride() : 16,
                        1024));
-    Value accumulator = b.add(tmem, part * columns);
+    Value accumulator = b.add(tmem, first);
     for (int64_t step = 0; step < config.getTileK() / 16; ++step) {
       Value a = b.createOrFold<arith::AddIOp>(baseA, b.i64(2 * step));
       Value bb = b.createOrFold<arith::AddIOp>(
@@ -284,6 +284,12 @@ void Tcgen05::emitEpilogueWarps(KernelEmitter &emitter, TmaRing &ring) {
   Value lanes = b.shl(b.shl(b.bitAnd(warp, 3), 5), 16);
   emitter[pipeline.getResults().front()] = {b.add(tmem, lanes)};
   emitter.emitAfter();
+}
+
+Values Tcgen05::dropSlices(KernelEmitter &emitter, ValueRange acc,
+                           Value slice) {
+  DeviceBuilder &b = emitter.builder();
+  return {b.add(acc.front(), b.shl(slice, 5))};
 }
 
 Values Tcgen05::readSlice(KernelEmitter &emitter, ValueRange acc,

@@ -92,16 +92,6 @@ LogicalResult TmaRing::check(FuncOp func, PipelineOp pipeline) {
       return func.emitOpError()
              << "TMA needs slots of a multiple of 8 rows and 64 columns, got "
              << slot.getType();
-  for (Operation &op : pipeline.getProduce().front()) {
-    auto load = dyn_cast<LoadOp>(op);
-    if (!load)
-      continue;
-    auto type = cast<MemRefType>(load.getSource().getType());
-    if (type.getDimSize(1) % 8)
-      return load.emitOpError()
-             << "TMA needs rows of a multiple of 16 bytes, got "
-             << type.getDimSize(1) * 2;
-  }
   if (func.getConfig().getTileK() != 64)
     return func.emitOpError()
            << "TMA stages are 64 deep, got " << func.getConfig().getTileK();

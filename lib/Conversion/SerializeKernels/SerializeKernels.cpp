@@ -157,7 +157,9 @@ LogicalResult SerializeKernels::serialize(gpu::GPUModuleOp module) {
 void SerializeKernels::runOnOperation() {
   if (format != "ptx" && format != "cubin") {
     emitError(getOperation().getLoc())
-        << "unknown format '" << format << "'; one of ptx, cubin";
+        << "unknown format '" << format
+        << "'; one of kernel, nvvm (both of --flashnorm-compile only), ptx, "
+           "cubin";
     return signalPassFailure();
   }
   auto modules = llvm::to_vector(getOperation().getOps<gpu::GPUModuleOp>());

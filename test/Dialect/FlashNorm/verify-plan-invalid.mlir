@@ -334,15 +334,15 @@ func.func @rows_of_tcgen05(
 // -----
 
 func.func @tensor_memory(
-    %x: tensor<?x256xbf16>, %w: tensor<256x544xbf16>, %init: tensor<?x544xbf16>)
-    -> tensor<?x544xbf16> {
+    %x: tensor<?x256xbf16>, %w: tensor<256x576xbf16>, %init: tensor<?x576xbf16>)
+    -> tensor<?x576xbf16> {
   // expected-error @below {{plan cannot run: needs 1024 columns of tensor memory; sm_100a has 512}}
-  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x544xbf16>)
-      outs(%init : tensor<?x544xbf16>)
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x576xbf16>)
+      outs(%init : tensor<?x576xbf16>)
       {plan = #flashnorm.plan<strategy = gemm, chip = "sm_100a", family = tcgen05,
-                              tile = [128, 544, 64], warps = [1, 1], stages = 2>}
-      -> tensor<?x544xbf16>
-  return %y : tensor<?x544xbf16>
+                              tile = [128, 576, 64], warps = [1, 1], stages = 2>}
+      -> tensor<?x576xbf16>
+  return %y : tensor<?x576xbf16>
 }
 
 // -----
@@ -399,4 +399,47 @@ func.func @odd_depth(
                               tile = [64, 64, 32], warps = [2, 1], stages = 2>}
       -> tensor<?x256xbf16>
   return %y : tensor<?x256xbf16>
+}
+
+// -----
+
+// W [K,N] brings the tile's columns into the rows of shared memory.
+func.func @mma_sync_swizzle(
+    %x: tensor<?x256xbf16>, %w: tensor<256x96xbf16>, %init: tensor<?x96xbf16>)
+    -> tensor<?x96xbf16> {
+  // expected-error @below {{plan cannot run: tile columns 96 with W [K,N] are neither 32 nor a multiple of 64 for mma_sync}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x96xbf16>)
+      outs(%init : tensor<?x96xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 96, 64], warps = [2, 1], stages = 2>}
+      -> tensor<?x96xbf16>
+  return %y : tensor<?x96xbf16>
+}
+
+// -----
+
+func.func @wgmma_column_blocks(
+    %x: tensor<?x256xbf16>, %w: tensor<256x192xbf16>, %init: tensor<?x192xbf16>)
+    -> tensor<?x192xbf16> {
+  // expected-error @below {{plan cannot run: tile columns 192 with W [K,N] are not a multiple of 64 for each of 2 warpgroups for wgmma}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x192xbf16>)
+      outs(%init : tensor<?x192xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma,
+                              tile = [64, 192, 64], warps = [1, 2], stages = 2>}
+      -> tensor<?x192xbf16>
+  return %y : tensor<?x192xbf16>
+}
+
+// -----
+
+func.func @tcgen05_column_blocks(
+    %x: tensor<?x256xbf16>, %w: tensor<256x96xbf16>, %init: tensor<?x96xbf16>)
+    -> tensor<?x96xbf16> {
+  // expected-error @below {{plan cannot run: tile columns 96 with W [K,N] are not a multiple of 64 for tcgen05}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x96xbf16>)
+      outs(%init : tensor<?x96xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_103a", family = tcgen05,
+                              tile = [128, 96, 64], warps = [1, 1], stages = 2>}
+      -> tensor<?x96xbf16>
+  return %y : tensor<?x96xbf16>
 }

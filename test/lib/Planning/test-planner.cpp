@@ -9,6 +9,9 @@
 //                                each chosen plan must pass verifyPlan and be
 //                                the same when asked again; prints counts
 // test-planner CHIP FAMILY PRE POST M,N,K...   prints one decision per problem
+// test-planner emit SEED COUNT   prints a module of random matmuls with the
+// plan
+//                                that each gets, and the bytes planned for it
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,7 +98,10 @@ static int sweep() {
                 problem.k = k;
                 problem.preNorm = pre;
                 problem.postNorm = post;
-                counts.run(problem, target, family);
+                for (bool transposed : {false, true}) {
+                  problem.transposeWeight = transposed;
+                  counts.run(problem, target, family);
+                }
               }
       outs() << llvm::formatv("{0} {1}: {2} planned, {3} declined\n",
                               target.chip, stringify(family), counts.planned,
@@ -106,6 +112,92 @@ static int sweep() {
   return bad != 0;
 }
 
+namespace {
+/// The same numbers everywhere: the standard leaves the distributions open.
+struct Random {
+  uint64_t state;
+
+  int64_t below(int64_t bound) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % bound;
+  }
+  bool coin() { return below(2); }
+};
+} // namespace
+
+/// `// bytes pI B` and function @pI for problem I.
+static void emitProblem(int64_t index, const Problem &problem,
+                        const Plan &plan) {
+  auto type = [](auto... sizes) {
+    std::string text;
+    ((text += llvm::Twine(sizes).str() + "x"), ...);
+    return "tensor<" + text + "bf16>";
+  };
+  std::string x = type("?", problem.k), y = type("?", problem.n),
+              v = type(problem.n),
+              w = problem.transposeWeight ? type(problem.n, problem.k)
+                                          : type(problem.k, problem.n);
+  outs() << llvm::formatv("// bytes p{0} {1}\n", index,
+                          computeUsage(plan, problem).sharedMemory)
+         << llvm::formatv("func.func @p{0}(%x: {1}, %w: {2}, %v: {3}, %r: {4}, "
+                          "%init: {4}) -> {4} {{\n  %y = flashnorm.matmul "
+                          "ins(%x, %w : {1}, {2})",
+                          index, x, w, v, y);
+  for (auto [has, name] :
+       {std::pair(problem.hasBias, "bias(%v : "),
+        std::pair(problem.hasResidual, "residual(%r : "),
+        std::pair(problem.hasNormWeight, "norm_weight(%v : "),
+        std::pair(problem.hasNormBias, "norm_bias(%v : ")})
+    if (has)
+      outs() << "\n      " << name << (name[0] == 'r' ? y : v) << ")";
+  outs() << "\n      outs(%init : " << y << ") {";
+  if (problem.transposeWeight)
+    outs() << "transpose_weight, ";
+  if (problem.hasActivation)
+    outs() << "activation = #flashnorm.activation<relu>, ";
+  if (problem.preNorm != Norm::None)
+    outs() << "pre_norm = #flashnorm.norm<rms, eps = 1.0e-5>, ";
+  if (problem.postNorm != Norm::None)
+    outs() << "post_norm = #flashnorm.norm<" << stringify(problem.postNorm)
+           << ", eps = 1.0e-5>, ";
+  outs() << llvm::formatv(
+      "\n      plan = #flashnorm.plan<strategy = {0}, chip = \"{1}\", family = "
+      "{2}, tile = [{3}, {4}, {5}], warps = [{6}, {7}], stages = {8}>} -> "
+      "{9}\n  return %y : {9}\n}\n",
+      stringify(plan.strategy), plan.chip, stringify(plan.family), plan.tileM,
+      plan.tileN, plan.tileK, plan.warpsM, plan.warpsN, plan.stages, y);
+}
+
+static int emit(int64_t seed, int64_t count) {
+  Random random{uint64_t(seed)};
+  for (int64_t i = 0; i < count;) {
+    llvm::ArrayRef<TargetInfo> targets = getTargets();
+    const TargetInfo &target = targets[random.below(targets.size())];
+    Family family = families[random.below(std::size(families))];
+    Problem problem;
+    problem.n = 8 * (1 + random.below(64));
+    problem.k = 8 * (1 + random.below(32));
+    problem.transposeWeight = random.coin();
+    problem.preNorm = random.coin() ? Norm::RMS : Norm::None;
+    problem.postNorm = Norm(random.below(3));
+    problem.hasBias = random.coin();
+    problem.hasResidual = random.coin();
+    problem.hasActivation = random.coin();
+    problem.hasNormWeight = problem.postNorm != Norm::None && random.coin();
+    problem.hasNormBias = problem.postNorm == Norm::Layer && random.coin();
+    if (!target.supports(family))
+      continue;
+    PlanDecision decision =
+        choosePlan(problem, target, {family, /*onlyIfFaster=*/false});
+    if (!decision.plan) {
+      llvm::errs() << "no plan: " << decision.reason << "\n";
+      return 1;
+    }
+    emitProblem(i++, problem, *decision.plan);
+  }
+  return 0;
+}
+
 static Norm parseNorm(llvm::StringRef name) {
   return name == "rms" ? Norm::RMS : name == "layer" ? Norm::Layer : Norm::None;
 }
@@ -113,10 +205,14 @@ static Norm parseNorm(llvm::StringRef name) {
 int main(int argc, char **argv) {
   if (argc == 2 && llvm::StringRef(argv[1]) == "sweep")
     return sweep();
+  int64_t seed = 0, count = 0;
+  if (argc == 4 && llvm::StringRef(argv[1]) == "emit" &&
+      llvm::to_integer(argv[2], seed) && llvm::to_integer(argv[3], count))
+    return emit(seed, count);
   const TargetInfo *target = argc > 5 ? lookupTarget(argv[1]) : nullptr;
   if (!target) {
-    llvm::errs()
-        << "usage: test-planner sweep | CHIP FAMILY PRE POST M,N,K...\n";
+    llvm::errs() << "usage: test-planner sweep | emit SEED COUNT | CHIP FAMILY "
+                    "PRE POST M,N,K...\n";
     return 2;
   }
   PlannerOptions options{parseFamily(argv[2])};

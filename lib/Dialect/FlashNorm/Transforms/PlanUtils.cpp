@@ -102,6 +102,21 @@ PlanAttr flashnorm::getPlanAttr(MLIRContext *context, const Plan &plan) {
                        {plan.warpsM, plan.warpsN}, plan.stages);
 }
 
+LogicalResult flashnorm::verifyPlanOf(MatmulOp op) {
+  Plan plan = getPlan(op.getPlanAttr());
+  const TargetInfo *target = lookupTarget(plan.chip);
+  if (!target)
+    return op.emitOpError() << "plan is for unknown chip '" << plan.chip
+                            << "'; legal are " << describeLegalChips();
+  std::string reason;
+  FailureOr<Problem> problem = getProblem(op, reason);
+  if (succeeded(problem))
+    reason = verifyPlan(plan, *problem, *target);
+  if (!reason.empty())
+    return op.emitOpError() << "plan cannot run: " << reason;
+  return success();
+}
+
 std::string flashnorm::describePlan(const Plan &plan) {
   return llvm::formatv("{0}, {1}, tile {2}x{3}x{4}, warps {5}x{6}, {7} stages",
                        stringify(plan.strategy), stringify(plan.family),

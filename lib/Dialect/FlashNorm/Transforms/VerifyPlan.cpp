@@ -23,21 +23,6 @@ namespace flashnorm {
 
 using namespace flashnorm;
 
-static LogicalResult verifyPlanOf(MatmulOp op) {
-  Plan plan = getPlan(op.getPlanAttr());
-  const TargetInfo *target = lookupTarget(plan.chip);
-  if (!target)
-    return op.emitOpError() << "plan is for unknown chip '" << plan.chip
-                            << "'; legal are " << describeLegalChips();
-  std::string reason;
-  FailureOr<Problem> problem = getProblem(op, reason);
-  if (succeeded(problem))
-    reason = verifyPlan(plan, *problem, *target);
-  if (!reason.empty())
-    return op.emitOpError() << "plan cannot run: " << reason;
-  return success();
-}
-
 namespace {
 struct VerifyPlan : ::flashnorm::impl::VerifyPlanPassBase<VerifyPlan> {
   using VerifyPlanPassBase::VerifyPlanPassBase;

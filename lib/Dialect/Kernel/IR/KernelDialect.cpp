@@ -84,10 +84,24 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (tile.size() != 3 || warps.size() != 2)
     return emitError() << "needs 3 tile sizes and 2 warp counts, got "
                        << tile.size() << " and " << warps.size();
-  for (ArrayRef<int64_t> sizes : {tile, warps})
-    for (int64_t size : sizes)
-      if (size <= 0)
-        return emitError() << "sizes must be positive, got " << size;
+  // Nothing larger runs, and products of these cannot overflow.
+  constexpr int64_t maxTile = 1024, maxWarps = 32;
+  for (int64_t size : tile)
+    if (size < 1 || size > maxTile)
+      return emitError() << "tile sizes must be in 1 to " << maxTile << ", got "
+                         << size;
+  for (int64_t count : warps)
+    if (count < 1 || count > maxWarps)
+      return emitError() << "warp counts must be in 1 to " << maxWarps
+                         << ", got " << count;
+  return success();
+}
+
+static LogicalResult verifySizes(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> sizes) {
+  for (int64_t size : sizes)
+    if (size < 1)
+      return emitError() << "sizes must be positive, got " << size;
   return success();
 }
 
@@ -98,5 +112,25 @@ LogicalResult SmemType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (!elementType.isBF16() && !elementType.isF16())
     return emitError() << "element type must be bf16 or f16, got "
                        << elementType;
-  return success();
+  return verifySizes(emitError, shape);
+}
+
+LogicalResult AccType::verify(function_ref<InFlightDiagnostic()> emitError,
+                              int64_t rows, int64_t columns) {
+  return verifySizes(emitError, {rows, columns});
+}
+
+LogicalResult FragType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t rows, int64_t columns) {
+  return verifySizes(emitError, {rows, columns});
+}
+
+LogicalResult RowvecType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t rows) {
+  return verifySizes(emitError, rows);
+}
+
+LogicalResult ColvecType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t columns) {
+  return verifySizes(emitError, columns);
 }

@@ -8,6 +8,7 @@
 #include "flashnorm/Dialect/Kernel/IR/Kernel.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace flashnorm::kernel;
@@ -83,6 +84,12 @@ LogicalResult FuncOp::verify() {
       return emitOpError() << "arguments must be an index or memrefs of rank 1 "
                               "or 2 without padding, got "
                            << type;
+    Type element = memref.getElementType();
+    if (!element.isBF16() && !element.isF16() && !element.isF32())
+      return emitOpError() << "arrays hold bf16, f16 or f32, got " << type;
+    if (memref.getMemorySpace())
+      return emitOpError() << "arrays lie in the default memory space, got "
+                           << type;
     for (int64_t size : memref.getShape().drop_front())
       if (ShapedType::isDynamic(size))
         return emitOpError()
@@ -93,6 +100,10 @@ LogicalResult FuncOp::verify() {
                          << numRows;
   if (!getResultTypes().empty())
     return emitOpError() << "kernels return nothing";
+  constexpr llvm::StringLiteral launchInfo = "kernel.launch_info";
+  Attribute info = (*this)->getAttr(launchInfo);
+  if (info && !isa<DictionaryAttr>(info))
+    return emitOpError() << launchInfo << " must be a dictionary, got " << info;
   return success();
 }
 
@@ -126,10 +137,10 @@ static LogicalResult verifyArguments(Operation *op, Region &region,
 }
 
 LogicalResult PipelineOp::verifyRegions() {
-  if (getStages() < 1 || getStep() < 1 || getBound() < 1)
+  int64_t bound = getBound(), step = getStep(), stages = getStages();
+  if (bound < 1 || step < 1 || stages < 1)
     return emitOpError() << "bound, step and stages must be positive, got "
-                         << getBound() << ", " << getStep() << " and "
-                         << getStages();
+                         << bound << ", " << step << " and " << stages;
   if (TypeRange(getInits()) != TypeRange(getResults()))
     return emitOpError() << "results must have the types of the inits";
   unsigned numAccs = llvm::count_if(
@@ -157,10 +168,7 @@ LogicalResult PipelineOp::verifyRegions() {
 }
 
 LogicalResult LoadOp::verify() {
-  auto source = cast<MemRefType>(getSource().getType());
-  if (source.getRank() != 2)
-    return emitOpError() << "source must have rank 2, got " << source;
-  if (source.getElementType() !=
+  if (cast<MemRefType>(getSource().getType()).getElementType() !=
       cast<SmemType>(getTarget().getType()).getElementType())
     return emitOpError() << "source and target differ in element type";
   return success();
@@ -186,6 +194,17 @@ LogicalResult AccumulateTileOp::verify() {
   if (cast<SmemType>(getTile().getType()).getShape()[0] !=
       cast<RowvecType>(getInit().getType()).getRows())
     return emitOpError() << "tile and rowvec differ in rows";
+  return success();
+}
+
+LogicalResult AccumulateOp::verify() {
+  int64_t rows = cast<FragType>(getFrag().getType()).getRows();
+  if (rows != cast<RowvecType>(getInit().getType()).getRows())
+    return emitOpError() << "cannot add rows of " << getFrag().getType()
+                         << " to " << getInit().getType();
+  if (int64_t(getLimit()) < 1)
+    return emitOpError() << "limit must be positive, got "
+                         << int64_t(getLimit());
   return success();
 }
 
@@ -226,14 +245,23 @@ LogicalResult MapOp::verifyRegions() {
   bool anyFrag = llvm::any_of(getInputs(), isFrag);
   if (isFrag(getResult()) != anyFrag)
     return emitOpError() << "result must be a frag exactly when an input is";
+  auto frag = dyn_cast<FragType>(getResult().getType());
+  int64_t rows =
+      frag ? frag.getRows() : cast<RowvecType>(getResult().getType()).getRows();
   for (Value input : getInputs()) {
-    if (isa<ColvecType>(input.getType()) && !anyFrag)
+    Type type = input.getType();
+    if (isa<ColvecType>(type) && !frag)
       return emitOpError() << "a colvec needs a frag beside it";
-    if ((isFrag(input) || isa<RowvecType>(input.getType()) == !anyFrag) &&
-        !isa<ColvecType>(input.getType()) &&
-        input.getType() != getResult().getType())
-      return emitOpError() << "input " << input.getType()
-                           << " does not fit the result "
+    bool fits =
+        llvm::TypeSwitch<Type, bool>(type)
+            .Case([&](FragType) { return type == frag; })
+            .Case([&](RowvecType rowvec) { return rowvec.getRows() == rows; })
+            .Case([&](ColvecType colvec) {
+              return colvec.getColumns() == frag.getColumns();
+            })
+            .Default(false);
+    if (!fits)
+      return emitOpError() << "input " << type << " does not fit the result "
                            << getResult().getType();
   }
   return success();

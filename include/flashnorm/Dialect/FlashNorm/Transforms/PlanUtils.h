@@ -30,6 +30,9 @@ mlir::FailureOr<Problem> getProblem(MatmulOp op, std::string &reason);
 Plan getPlan(PlanAttr attr);
 PlanAttr getPlanAttr(mlir::MLIRContext *context, const Plan &plan);
 
+/// Holds the op's plan against its chip; an error says what cannot run.
+mlir::LogicalResult verifyPlanOf(MatmulOp op);
+
 /// "wide_tile, mma_sync, tile 64x512x32, warps 1x8, 2 stages".
 std::string describePlan(const Plan &plan);
 

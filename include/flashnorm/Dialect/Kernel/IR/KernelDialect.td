@@ -110,21 +110,25 @@ def Kernel_AccType : Kernel_Type<"Acc", "acc"> {
   let summary = "the f32 accumulator of a CTA's tile";
   let parameters = (ins "int64_t":$rows, "int64_t":$columns);
   let assemblyFormat = "`<` custom<Shape>($rows, $columns) `>`";
+  let genVerifyDecl = 1;
 }
 def Kernel_FragType : Kernel_Type<"Frag", "frag"> {
   let summary = "one slice of the accumulator, distributed over threads";
   let parameters = (ins "int64_t":$rows, "int64_t":$columns);
   let assemblyFormat = "`<` custom<Shape>($rows, $columns) `>`";
+  let genVerifyDecl = 1;
 }
 def Kernel_RowvecType : Kernel_Type<"Rowvec", "rowvec"> {
   let summary = "one f32 per row of the tile";
   let parameters = (ins "int64_t":$rows);
   let assemblyFormat = "`<` $rows `>`";
+  let genVerifyDecl = 1;
 }
 def Kernel_ColvecType : Kernel_Type<"Colvec", "colvec"> {
   let summary = "one f32 per column of a slice";
   let parameters = (ins "int64_t":$columns);
   let assemblyFormat = "`<` $columns `>`";
+  let genVerifyDecl = 1;
 }
 
 #endif // FLASHNORM_DIALECT_KERNEL_IR_KERNELDIALECT_TD

@@ -17,7 +17,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Kernel_Op<string mnemonic, list<Trait> traits = []>
     : Op<Kernel_Dialect, mnemonic, traits>;
 
-def Kernel_Global : MemRefRankOf<[BF16, F16, F32], [1, 2]>;
+def Kernel_Vector : MemRefRankOf<[BF16, F16, F32], [1]>;
+def Kernel_Matrix : MemRefRankOf<[BF16, F16, F32], [2]>;
 def Kernel_PipelineValue : AnyTypeOf<[Kernel_AccType, Kernel_RowvecType]>;
 def Kernel_MapInput
     : AnyTypeOf<[Kernel_FragType, Kernel_RowvecType, Kernel_ColvecType]>;
@@ -136,7 +137,7 @@ def Kernel_LoadOp : Kernel_Op<"load", [HasParent<"PipelineOp">]> {
   let description = [{
     Elements outside of the array arrive as zeros.
   }];
-  let arguments = (ins Arg<Kernel_Global, "", [MemRead]>:$source,
+  let arguments = (ins Arg<Kernel_Matrix, "", [MemRead]>:$source,
     Index:$row, Index:$column, Kernel_SmemType:$target);
   let assemblyFormat = [{
     $source `[` $row `,` $column `]` `to` $target attr-dict
@@ -230,6 +231,7 @@ def Kernel_AccumulateOp : Kernel_Op<"accumulate", [
     $kind $frag `into` $init `columns` `(` $column `,` $limit `)` attr-dict
     `:` type($frag) `,` type($init)
   }];
+  let hasVerifier = 1;
 }
 
 def Kernel_RowCombineOp : Kernel_Op<"row_combine", [
@@ -254,7 +256,7 @@ def Kernel_LoadColvecOp : Kernel_Op<"load_colvec"> {
     Columns outside of the array read as any element of it: padding is neither
     accumulated nor stored.
   }];
-  let arguments = (ins Arg<Kernel_Global, "", [MemRead]>:$source,
+  let arguments = (ins Arg<Kernel_Vector, "", [MemRead]>:$source,
     Index:$column);
   let results = (outs Kernel_ColvecType:$result);
   let assemblyFormat = [{
@@ -268,7 +270,7 @@ def Kernel_LoadFragOp : Kernel_Op<"load_frag"> {
     Elements outside of the array read as any element of it: padding is neither
     accumulated nor stored.
   }];
-  let arguments = (ins Arg<Kernel_Global, "", [MemRead]>:$source, Index:$row,
+  let arguments = (ins Arg<Kernel_Matrix, "", [MemRead]>:$source, Index:$row,
     Index:$column);
   let results = (outs Kernel_FragType:$result);
   let assemblyFormat = [{
@@ -281,7 +283,7 @@ def Kernel_StoreFragOp : Kernel_Op<"store_frag"> {
   let summary = "rounds a slice and writes it";
   let description = "Elements outside of the array are dropped.";
   let arguments = (ins Kernel_FragType:$value,
-    Arg<Kernel_Global, "", [MemWrite]>:$target, Index:$row, Index:$column);
+    Arg<Kernel_Matrix, "", [MemWrite]>:$target, Index:$row, Index:$column);
   let assemblyFormat = [{
     $value `,` $target `[` $row `,` $column `]` attr-dict
     `:` type($value) `,` type($target)
@@ -292,7 +294,7 @@ def Kernel_StoreRowvecOp : Kernel_Op<"store_rowvec"> {
   let summary = "writes one value per row";
   let description = "The rowvec must be complete; rows outside are dropped.";
   let arguments = (ins Kernel_RowvecType:$value,
-    Arg<Kernel_Global, "", [MemWrite]>:$target, Index:$row);
+    Arg<Kernel_Vector, "", [MemWrite]>:$target, Index:$row);
   let assemblyFormat = [{
     $value `,` $target `[` $row `]` attr-dict `:` type($value) `,`
     type($target)

@@ -1,0 +1,87 @@
+// RUN: flashnorm-opt %s --convert-flashnorm-to-kernel --split-input-file \
+// RUN:   --verify-diagnostics
+
+func.func @f32_inputs(%x: memref<?x64xf32>, %w: memref<64x64xf32>,
+                      %y: memref<?x64xf32>) {
+  // expected-error @below {{plan cannot run: inputs are f32; the kernels multiply bf16 and f16}}
+  flashnorm.matmul ins(%x, %w : memref<?x64xf32>, memref<64x64xf32>)
+      outs(%y : memref<?x64xf32>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}
+
+// -----
+
+func.func @f64_bias(%x: memref<?x64xbf16>, %w: memref<64x64xbf16>,
+                    %b: memref<64xf64>, %y: memref<?x64xbf16>) {
+  // expected-error @below {{plan cannot run: element type f64 has no kernel}}
+  flashnorm.matmul ins(%x, %w : memref<?x64xbf16>, memref<64x64xbf16>)
+      bias(%b : memref<64xf64>) outs(%y : memref<?x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}
+
+// -----
+
+func.func @odd_columns(%x: memref<?x64xbf16>, %w: memref<64x60xbf16>,
+                       %y: memref<?x60xbf16>) {
+  // expected-error @below {{plan cannot run: N = 60 is not a positive multiple of 8}}
+  flashnorm.matmul ins(%x, %w : memref<?x64xbf16>, memref<64x60xbf16>)
+      outs(%y : memref<?x60xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}
+
+// -----
+
+func.func @odd_depth(%x: memref<?x60xbf16>, %w: memref<60x64xbf16>,
+                     %y: memref<?x64xbf16>) {
+  // expected-error @below {{plan cannot run: K = 60 is not a positive multiple of 8}}
+  flashnorm.matmul ins(%x, %w : memref<?x60xbf16>, memref<60x64xbf16>)
+      outs(%y : memref<?x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}
+
+// -----
+
+// Statistics of half a row would be wrong, not slow.
+func.func @half_a_row(%x: memref<?x64xbf16>, %w: memref<64x128xbf16>,
+                      %y: memref<?x128xbf16>) {
+  // expected-error @below {{plan cannot run: wide_tile needs all 128 columns in one tile; the tile has 64}}
+  flashnorm.matmul ins(%x, %w : memref<?x64xbf16>, memref<64x128xbf16>)
+      outs(%y : memref<?x128xbf16>)
+      {post_norm = #flashnorm.norm<rms, eps = 1.0e-05>,
+       plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}
+
+// -----
+
+func.func @unknown_chip(%x: memref<?x64xbf16>, %w: memref<64x64xbf16>,
+                        %y: memref<?x64xbf16>) {
+  // expected-error @below {{plan is for unknown chip 'sm_70'; legal are sm_80,}}
+  flashnorm.matmul ins(%x, %w : memref<?x64xbf16>, memref<64x64xbf16>)
+      outs(%y : memref<?x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_70", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}
+
+// -----
+
+func.func @not_packed(%x: memref<?x64xbf16, strided<[128, 1]>>,
+                      %w: memref<64x64xbf16>, %y: memref<?x64xbf16>) {
+  // expected-error @below {{kernels need packed operands, got 'memref<?x64xbf16, strided<[128, 1]>>'}}
+  flashnorm.matmul
+      ins(%x, %w : memref<?x64xbf16, strided<[128, 1]>>, memref<64x64xbf16>)
+      outs(%y : memref<?x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}

@@ -1,0 +1,195 @@
+// RUN: flashnorm-opt %s --convert-kernel-to-nvvm --canonicalize --cse \
+// RUN:   --split-input-file | FileCheck %s
+
+// One producer warpgroup and two consumers of 64 rows; arrays that are only
+// loaded become tensor maps.
+// CHECK-LABEL: llvm.func @gemm(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
+// CHECK-SAME: %[[W:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: !llvm.ptr<1>, %[[ROWS:[a-z0-9]+]]: i32)
+// CHECK-SAME: {box = [64, 128], kind = "tensor_map", operand = 0 : i64, swizzle = 128 : i64}
+// CHECK-SAME: {box = [64, 64], kind = "tensor_map", operand = 1 : i64, swizzle = 128 : i64}
+// CHECK-SAME: {kind = "pointer", operand = 2 : i64}, {kind = "rows"}
+// CHECK-SAME: block = 384 : i64
+// CHECK-SAME: shared_memory = 73776 : i64
+// CHECK-SAME: nvvm.reqntid = array<i32: 384, 1, 1>
+
+// Behind three stages of 24576 bytes: full barriers, one arrival, and empty
+// ones, one arrival of each of the eight consumer warps. One thread makes them.
+// CHECK-DAG: %[[SMEM:.+]] = llvm.mlir.addressof @flashnorm_shared_memory
+// CHECK: scf.if
+// CHECK: %[[FULL:.+]] = llvm.getelementptr %[[SMEM]][73728]
+// CHECK-NEXT: nvvm.mbarrier.init %[[FULL]], %c1_i32
+// CHECK: %[[EMPTY:.+]] = llvm.getelementptr %[[SMEM]][73752]
+// CHECK-NEXT: nvvm.mbarrier.init %[[EMPTY]], %c8_i32
+// CHECK-COUNT-4: nvvm.mbarrier.init
+// CHECK-NEXT: nvvm.fence.mbarrier.init
+// CHECK-NEXT: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK-NEXT: }
+// CHECK-NEXT: nvvm.barrier
+
+// The producer: all its warps give registers up, one elected thread loads. It
+// waits for the stage to be empty, starting with parity 1.
+// CHECK: scf.if
+// CHECK-NEXT: nvvm.setmaxregister decrease 40
+// CHECK: %[[ELECTED:.+]] = nvvm.elect.sync
+// CHECK-NEXT: scf.if %[[ELECTED]] {
+// CHECK-NEXT: nvvm.prefetch tensormap, %[[X]]
+// CHECK-NEXT: nvvm.prefetch tensormap, %[[W]]
+// CHECK-NEXT: scf.for {{.+}} iter_args(%{{.+}} = %c0_i32, %[[PARITY:[a-z0-9]+]] = %c1_i32)
+// CHECK: scf.while
+// CHECK-NEXT: nvvm.mbarrier.try_wait %{{.+}}, %[[PARITY]]
+// CHECK: nvvm.mbarrier.arrive.expect_tx %[[ARRIVED:.+]], %c24576_i32
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %[[X]], %[[ARRIVED]], box[%[[DEPTH:.+]], %{{.+}}] {isCTAOnly = true}
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %[[W]], %[[ARRIVED]], box[%[[DEPTH]], %{{.+}}] {isCTAOnly = true}
+
+// The consumers: 32 accumulators a thread. Fence, four MMAs and commit are one
+// statement, the accumulators tied; only the first MMA of all starts from zero.
+// CHECK: } else {
+// CHECK-NEXT: nvvm.setmaxregister increase 232
+// CHECK: scf.for %[[K:[a-z0-9]+]] = %c0_i32 to %c2_i32
+// CHECK-SAME: iter_args(%{{.+}} = %c0_i32, %[[PARITY:[a-z0-9]+]] = %c0_i32, %[[PREVIOUS:[a-z0-9]+]] = %c0_i32
+// CHECK: nvvm.mbarrier.try_wait %{{.+}}, %[[PARITY]]
+// CHECK: %[[NOTFIRST:.+]] = arith.cmpi ne, %[[K]], %c0_i32
+// CHECK: %[[ACCUMULATE:.+]] = arith.extui %[[NOTFIRST]]
+// CHECK: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; setp.ne.b32 p, $40, 0;\0Awgmma.fence.sync.aligned;\0A
+// CHECK-SAME: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {$0, $1,
+// CHECK-SAME: $31}, $32, $33, p, 1, 1, 0, 0;
+// CHECK-SAME: $31}, $34, $35, 1, 1, 1, 0, 0;
+// CHECK-SAME: $31}, $36, $37, 1, 1, 1, 0, 0;
+// CHECK-SAME: $31}, $38, $39, 1, 1, 1, 0, 0;
+// CHECK-SAME: wgmma.commit_group.sync.aligned; }"
+// CHECK-SAME: "=f,=f,{{.*}}=f,l,l,l,l,l,l,l,l,r,0,1,2,{{.*}},31"
+
+// A stage is released one stage later, when its MMAs are known to be done: by
+// one lane, after all lanes of the warp.
+// CHECK: llvm.inline_asm has_side_effects {{.*}}"wgmma.wait_group.sync.aligned 1;", "=f,{{.*}},31"
+// CHECK: scf.if
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-NEXT: scf.if
+// CHECK: nvvm.mbarrier.arrive
+// CHECK: scf.yield
+// CHECK: llvm.inline_asm has_side_effects {{.*}}"wgmma.wait_group.sync.aligned 0;"
+// CHECK: llvm.store
+!a = !kernel.smem<128x64xbf16>
+!b = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<128x64>
+!frag = !kernel.frag<128x32>
+gpu.module @kernels {
+  kernel.func @gemm(%x: memref<?x128xbf16>, %w: memref<128x128xbf16>,
+      %y: memref<?x128xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [128, 64, 64], warps = [2, 1]>) {
+    %row, %column = kernel.tile_origin columns(128)
+    %zero = kernel.zero_acc : !acc
+    %p = kernel.pipeline bound(128) step(64) stages(3)
+        init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<128x128xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.for_slices %p : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      kernel.store_frag %f, %y[%row, %at] : !frag, memref<?x128xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}
+
+// -----
+
+// B [k][n]: the MMA transposes, and blocks of 64 columns are 64 rows of 128
+// bytes apart. One consumer: nobody moves registers.
+// CHECK-LABEL: llvm.func @depth_by_columns
+// CHECK-DAG: arith.constant 4611686293305360384 : i64
+// CHECK-DAG: arith.constant 4611686293338849280 : i64
+// CHECK-NOT: nvvm.setmaxregister
+// CHECK: nvvm.cp.async.bulk.tensor
+// CHECK-COUNT-2: nvvm.cp.async.bulk.tensor
+// CHECK-NOT: nvvm.cp.async.bulk.tensor
+// CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
+// CHECK-SAME: p, 1, 1, 0, 1;
+!a = !kernel.smem<64x64xbf16>
+!b = !kernel.smem<64x128xbf16>
+!acc = !kernel.acc<64x128>
+!frag = !kernel.frag<64x32>
+gpu.module @kernels {
+  kernel.func @depth_by_columns(%x: memref<?x128xbf16>, %w: memref<128x256xbf16>,
+      %y: memref<?x256xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 128, 64], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(256)
+    %zero = kernel.zero_acc : !acc
+    %p = kernel.pipeline bound(128) step(64) stages(3)
+        init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      kernel.load %w[%k, %column] to %b : memref<128x256xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      %d = kernel.mma %a, %b, %c : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.for_slices %p : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      kernel.store_frag %f, %y[%row, %at] : !frag, memref<?x256xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}
+
+// -----
+
+// The statistics run under the MMAs: between the commit and the wait.
+// CHECK-LABEL: llvm.func @lazy
+// CHECK: wgmma.commit_group
+// CHECK-COUNT-4: nvvm.ldmatrix
+// CHECK: llvm.intr.fma
+// CHECK: wgmma.wait_group.sync.aligned 1
+!a = !kernel.smem<64x64xbf16>
+!b = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+!frag = !kernel.frag<64x32>
+!rows = !kernel.rowvec<64>
+gpu.module @kernels {
+  kernel.func @lazy(%x: memref<?x128xbf16>, %w: memref<128x128xbf16>,
+      %y: memref<?x128xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(128)
+    %zero = kernel.zero_acc : !acc
+    %none = kernel.fill 0.0 : !rows
+    %p:2 = kernel.pipeline bound(128) step(64) stages(3)
+        init(%zero, %none : !acc, !rows) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<128x128xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc, %s: !rows):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !b, !acc
+      %t = kernel.accumulate_tile sumsq %a into %s : !a, !rows
+      kernel.yield %d, %t : !acc, !rows
+    } -> !acc, !rows
+    %scale = kernel.row_combine %p#1 within_warp : !rows
+    kernel.for_slices %p#0 : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      %g = kernel.map %f, %scale : !frag, !rows {
+      ^bb0(%v: f32, %r: f32):
+        %u = arith.mulf %v, %r : f32
+        kernel.yield %u : f32
+      } -> !frag
+      kernel.store_frag %g, %y[%row, %at] : !frag, memref<?x128xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}
