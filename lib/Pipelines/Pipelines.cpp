@@ -118,6 +118,8 @@ void flashnorm::buildLowerToCPUPipeline(OpPassManager &pm,
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
   bufferization::buildBufferDeallocationPipeline(pm, {});
+  // A returned argument was cloned, as results are the caller's.
+  pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(createConvertLaunchToRuntimePass());
 
   // Loops to blocks.

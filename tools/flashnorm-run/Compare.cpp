@@ -43,22 +43,20 @@ static Difference measure(const Array &actual, const Array &reference) {
   Difference result;
   for (int64_t i = 0, e = actual.size(); i < e; ++i) {
     const double x = actual.get(i);
-    double y = reference.get(i);
-    // A value that the type cannot hold is infinite in it.
-    if (!std::isfinite(x) && std::isfinite(y)) {
+    const double y = reference.get(i);
+    if (!std::isfinite(y))
+      continue;
+    result.referenceSquares += y * y;
+    if (!std::isfinite(x)) {
+      // A value that the type cannot hold is infinite in it.
       char rounded[8];
       storeElement(actual.type, rounded, y);
-      if (x == loadElement(actual.type, rounded))
-        continue;
-      if (!result.notFinite++)
+      if (x != loadElement(actual.type, rounded) && !result.notFinite++)
         result.firstNotFinite = i;
       continue;
     }
-    if (!std::isfinite(y))
-      continue;
     const double distance = std::fabs(x - y);
     result.squares += distance * distance;
-    result.referenceSquares += y * y;
     if (distance > result.maxAbsolute) {
       result.maxAbsolute = distance;
       result.worst = i;

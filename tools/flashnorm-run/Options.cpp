@@ -80,8 +80,9 @@ struct CommandLine {
       cl::desc("make a kernel that writes outside its arrays an error"),
       cl::cat(category)};
   cl::opt<int64_t> time{
-      "time", cl::ValueOptional,
-      cl::desc("time each kernel this often, without copies (default: 20)"),
+      "time",
+      cl::desc("cuda: time each kernel this often, without copies, and print "
+               "the median"),
       cl::init(0), cl::cat(category)};
 };
 } // namespace
@@ -128,6 +129,9 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
   if (line.rows.getNumOccurrences() && line.rows < 0)
     return createStringError("--rows=" + llvm::Twine(line.rows) +
                              " is negative");
+  if (line.time < 0 || line.time > 100000)
+    return createStringError("--time=" + llvm::Twine(line.time) +
+                             " is not between 0 and 100000");
   if (line.tolerance.getNumOccurrences() && !(line.tolerance > 0))
     return createStringError("--tolerance must be positive");
 
@@ -161,7 +165,6 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
   options.family = line.family;
   options.output = line.output;
   options.checkGuards = line.checkGuards;
-  if (line.time.getNumOccurrences())
-    options.timeRepetitions = line.time > 0 ? line.time : 20;
+  options.timeRepetitions = line.time;
   return options;
 }

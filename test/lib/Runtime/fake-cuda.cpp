@@ -8,7 +8,8 @@
 // Stands in for libcuda.so.1 so that everything up to the device can be tested
 // anywhere. Device memory is host memory; kernels are the few functions below,
 // found by name; each launch is logged to standard error. The image of a module
-// says what its kernels' parameters are: "name 8 128 4" on a line.
+// says what its kernels' parameters are: "name 8 128 4" on a line. Of PTX the
+// signatures are read; such a kernel does nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,6 +68,27 @@ void runCopy(const Function &function, void **parameters, int64_t extra) {
   int32_t rows = *static_cast<int32_t *>(parameters[2]);
   std::memcpy(address(function, parameters, 1),
               address(function, parameters, 0), rows * 16 + extra);
+}
+
+/// The next line of PTX: ".visible .entry name(", then for each parameter
+/// ".param .u64 .ptr .global .align 1 name" or ".param .align 64 .b8
+/// name[128]".
+void readPtxLine(const std::string &line, Module &module, Function *&current) {
+  size_t entry = line.find(".entry ");
+  if (entry != std::string::npos) {
+    std::string name = line.substr(entry + 7);
+    name.resize(name.find('('));
+    current = &module.functions[name];
+    current->name = name;
+  } else if (current && line.find(".param") != std::string::npos) {
+    size_t array = line.find('[');
+    current->parameters.push_back(array != std::string::npos
+                                      ? std::stoul(line.substr(array + 1))
+                                  : line.find("64 ") != std::string::npos ? 8
+                                                                          : 4);
+  } else if (line.rfind(")", 0) == 0) {
+    current = nullptr;
+  }
 }
 } // namespace
 
@@ -131,8 +153,15 @@ int cuCtxSynchronize() { return pending; }
 int cuModuleLoadDataEx(Module **module, const void *image, unsigned count,
                        int *options, void **values) {
   auto *result = new Module;
-  std::istringstream lines(static_cast<const char *>(image));
+  const std::string text = static_cast<const char *>(image);
+  const bool isPtx = text.find(".version") != std::string::npos;
+  Function *current = nullptr;
+  std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
+    if (isPtx) {
+      readPtxLine(line, *result, current);
+      continue;
+    }
     std::istringstream words(line);
     Function function;
     words >> function.name;

@@ -1,0 +1,63 @@
+// Wrong options name what is legal; nothing is written.
+
+// DEFINE: %{run} = not flashnorm-run %s --output=%t
+
+// RUN: rm -rf %t
+// RUN: %{run} --device=gpu 2>&1 | FileCheck %s --check-prefix=DEVICE
+// DEVICE: error: device 'gpu' is unknown; legal are cpu, cuda
+// RUN: %{run} --compare=all 2>&1 | FileCheck %s --check-prefix=COMPARE
+// COMPARE: error: comparison 'all' is unknown; legal are reference, none
+// RUN: %{run} --speed 2>&1 | FileCheck %s --check-prefix=OPTION
+// OPTION: Unknown command line argument '--speed'
+// OPTION: legal options are --arg, --check-guards, --chip, --compare, --device, --entry, --family, --input, --output, --rows, --seed, --time, --tolerance
+// RUN: %{run} --chip=sm_70 2>&1 | FileCheck %s --check-prefix=CHIP
+// CHIP: error: chip 'sm_70' is unknown; legal are sm_80,{{.*}} sm_90a
+// RUN: %{run} --family=wmma 2>&1 | FileCheck %s --check-prefix=FAMILY
+// FAMILY: error: family 'wmma' is unknown; legal are auto, mma_sync, wgmma, tcgen05
+// RUN: %{run} --input=random 2>&1 | FileCheck %s --check-prefix=INPUT
+// INPUT: error: input 'random' is unknown; legal are normal, uniform, large-mean, heavy-tail, outlier, zeros, constant
+// RUN: %{run} --entry=first --arg=1 2>&1 | FileCheck %s --check-prefix=ARG
+// ARG: error: --arg=1 is not of the form N:FILE.npy or N:KIND
+// RUN: %{run} --entry=first --rows=-1 2>&1 | FileCheck %s --check-prefix=ROWS
+// ROWS: error: --rows=-1 is negative
+
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=MISSING
+// MISSING: error: --entry is missing; the module has @first, @integers, @scalar
+// RUN: %{run} --entry=hidden 2>&1 | FileCheck %s --check-prefix=ENTRY
+// ENTRY: error: entry @hidden is unknown; the module has @first, @integers, @scalar
+// RUN: %{run} --entry=integers 2>&1 | FileCheck %s --check-prefix=INTEGERS
+// INTEGERS: error: @integers: argument 1 has type tensor<4xi32>; only ranked tensors of bf16, f16, f32 and f64 can be run
+// RUN: %{run} --entry=scalar 2>&1 | FileCheck %s --check-prefix=SCALAR
+// SCALAR: error: @scalar: result 0 has type f32; only ranked tensors
+
+// RUN: %{run} --entry=first --arg=2:zeros 2>&1 | FileCheck %s --check-prefix=INDEX
+// INDEX: error: argument 2 does not exist; there are 2
+// RUN: %{run} --entry=first --input=%t.npy 2>&1 | FileCheck %s --check-prefix=ONE
+// ONE: error: --input={{.*}}.npy is for one argument, but 2 are neither frozen nor given; use --arg
+// RUN: %python %S/../Runtime/Inputs/make_npy.py %t.npy "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }" 00000000000000000000000000000000
+// RUN: %{run} --entry=first --arg=0:%t.npy 2>&1 | FileCheck %s --check-prefix=SHAPE
+// SHAPE: error: {{.*}}.npy: f32 [2, 2] does not fit argument 0 of 4xf32
+// RUN: env LD_LIBRARY_PATH= not flashnorm-run %s --entry=first --device=cuda --output=%t 2>&1 | FileCheck %s --check-prefix=DRIVER
+// DRIVER: {{error: no CUDA driver|@first}}
+
+// A file that does not parse.
+// RUN: echo 'func.func @broken(' > %t.mlir
+// RUN: not flashnorm-run %t.mlir --output=%t 2>&1 | FileCheck %s --check-prefix=PARSE
+// PARSE: error: {{.*}}.mlir cannot be read
+// RUN: not ls %t
+
+func.func @first(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func @integers(%x: tensor<4xf32>, %y: tensor<4xi32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func @scalar(%x: tensor<4xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %0 = tensor.extract %x[%c0] : tensor<4xf32>
+  return %0 : f32
+}
+func.func private @hidden(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func private @declared(tensor<4xf32>)
