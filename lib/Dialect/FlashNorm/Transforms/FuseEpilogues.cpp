@@ -189,7 +189,8 @@ static std::optional<ElementRef> getAddend(arith::AddFOp add,
 /// The farthest vector of length N that `addend` is, in the last dimension.
 static std::optional<ElementRef> asBias(const ElementRef &addend, int64_t n) {
   unsigned last = addend.map.getNumDims() - 1;
-  for (const ElementRef &ref : llvm::reverse(dataPath(addend))) {
+  SmallVector<ElementRef> path = dataPath(addend);
+  for (const ElementRef &ref : llvm::reverse(path)) {
     bool isVector = isEpilogueType(ref.getElementType());
     unsigned carriers = 0;
     for (auto [size, expr] :
@@ -209,7 +210,8 @@ static std::optional<ElementRef> asBias(const ElementRef &addend, int64_t n) {
 /// The farthest tensor that holds `addend` at the same position in `shape`.
 static std::optional<ElementRef> asResidual(const ElementRef &addend,
                                             ArrayRef<int64_t> shape) {
-  for (const ElementRef &ref : llvm::reverse(dataPath(addend)))
+  SmallVector<ElementRef> path = dataPath(addend);
+  for (const ElementRef &ref : llvm::reverse(path))
     if (isAtOwnPosition(ref, shape) && isEpilogueType(ref.getElementType()))
       return ref;
   return std::nullopt;

@@ -269,7 +269,8 @@ static LogicalResult readInit(const Contraction &contraction,
     return failure();
   }
   ElementRef init{contraction.init, contraction.outMap};
-  for (const ElementRef &ref : llvm::reverse(dataPath(init))) {
+  SmallVector<ElementRef> path = dataPath(init);
+  for (const ElementRef &ref : llvm::reverse(path)) {
     FailureOr<SmallVector<unsigned>> loops = getLoops(ref, match.n);
     // A matrix of one row could be a bias too; as such it costs no less.
     if (succeeded(loops) && *loops == match.n &&
@@ -281,7 +282,7 @@ static LogicalResult readInit(const Contraction &contraction,
     }
   }
   match.residual = contraction.init;
-  for (const ElementRef &ref : dataPath(init))
+  for (const ElementRef &ref : path)
     if (ref.map == contraction.outMap && isEpilogueType(ref.getElementType()))
       match.residual = ref.tensor;
   return success();
