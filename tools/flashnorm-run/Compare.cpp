@@ -28,6 +28,7 @@ struct Difference {
   int64_t worst = 0;
   int64_t notFinite = 0; ///< NaN or infinite where the other is finite
   int64_t firstNotFinite = 0;
+  int64_t comparable = 0; ///< the reference is finite there
 
   /// Relative to the reference's RMS; absolute where that is zero.
   double error() const {
@@ -46,6 +47,7 @@ static Difference measure(const Array &actual, const Array &reference) {
     const double y = reference.get(i);
     if (!std::isfinite(y))
       continue;
+    ++result.comparable;
     result.referenceSquares += y * y;
     if (!std::isfinite(x)) {
       // A value that the type cannot hold is infinite in it.
@@ -96,7 +98,8 @@ bool run::compareResult(const ComparedResult &result, int64_t index,
                    change = measure(fused, original);
   const int64_t count = fused.size();
   auto number = [](double value) { return llvm::format("%.3e", value); };
-  const bool absolute = count > 0 && fusedError.referenceSquares == 0;
+  const bool absolute =
+      fusedError.comparable > 0 && fusedError.referenceSquares == 0;
 
   os << "result " << index << ": " << stringify(fused.type) << ' '
      << formatShape(fused.shape) << '\n';
@@ -120,7 +123,11 @@ bool run::compareResult(const ComparedResult &result, int64_t index,
   const double tolerance = requested.value_or(
       std::max(getDefaultTolerance(types), originalError.error()));
   bool passed = true;
-  if (fusedError.notFinite) {
+  if (count > 0 && fusedError.comparable == 0) {
+    os << "  FAIL: f64 has no finite element, so that there is nothing to "
+          "compare with\n";
+    passed = false;
+  } else if (fusedError.notFinite) {
     os << "  FAIL: " << fusedError.notFinite
        << " elements are NaN or infinite where f64 is not, the first at "
        << formatIndex(fusedError.firstNotFinite, fused.shape) << '\n';

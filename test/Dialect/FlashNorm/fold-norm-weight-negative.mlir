@@ -143,3 +143,21 @@ func.func @resource(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
     }
   }
 #-}
+
+// -----
+
+// 300 * 300 is finite in f32 but not in f16.
+// REMARK: Function=f16_weight | {{.*}}kept: weight times W may overflow or underflow in f16
+// CHECK-LABEL: func @f16_weight(
+// CHECK:         %[[N:.*]] = flashnorm.rms_norm {{.*}} weight(
+// CHECK:         flashnorm.matmul ins(%[[N]],
+// CHECK-NOT:   _prepare_weights
+func.func @f16_weight(
+    %x: tensor<2x8xf16>, %g: tensor<8xf16> {flashnorm.frozen},
+    %w: tensor<8x8xf16> {flashnorm.frozen}) -> tensor<2x8xf16> {
+  %n = flashnorm.rms_norm ins(%x : tensor<2x8xf16>) weight(%g : tensor<8xf16>)
+      outs(%x : tensor<2x8xf16>) {eps = 1.000000e-05 : f64} -> tensor<2x8xf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x8xf16>, tensor<8x8xf16>)
+      outs(%x : tensor<2x8xf16>) -> tensor<2x8xf16>
+  return %y : tensor<2x8xf16>
+}

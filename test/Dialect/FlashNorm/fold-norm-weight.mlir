@@ -62,28 +62,28 @@ func.func @layouts(
 // A reshape of leading dimensions stands in between; the norm's weight is f32,
 // and tensor.dim is no reader.
 // CHECK-LABEL: func @through_reshape(
-// CHECK-SAME:    %[[P:[^:]*]]: tensor<64x32xf16> {flashnorm.prepared = 0 : i64})
+// CHECK-SAME:    %[[P:[^:]*]]: tensor<64x32xbf16> {flashnorm.prepared = 0 : i64})
 // CHECK:         %[[N:.*]] = flashnorm.rms_norm ins(%{{.*}}) outs(
 // CHECK:         %[[C:.*]] = tensor.collapse_shape %[[N]]
 // CHECK:         flashnorm.matmul ins(%[[C]], %[[P]] :
 // CHECK-LABEL: func @through_reshape_prepare_weights(
-// CHECK:         arith.extf %{{.*}} : f16 to f32
+// CHECK:         arith.extf %{{.*}} : bf16 to f32
 // CHECK-NOT:     extf
-// CHECK:         arith.truncf %{{.*}} : f32 to f16
+// CHECK:         arith.truncf %{{.*}} : f32 to bf16
 func.func @through_reshape(
-    %x: tensor<2x?x64xf16>, %g: tensor<64xf32> {flashnorm.frozen},
-    %w: tensor<64x32xf16> {flashnorm.frozen}, %init: tensor<?x32xf16>)
-    -> (tensor<?x32xf16>, index) {
+    %x: tensor<2x?x64xbf16>, %g: tensor<64xf32> {flashnorm.frozen},
+    %w: tensor<64x32xbf16> {flashnorm.frozen}, %init: tensor<?x32xbf16>)
+    -> (tensor<?x32xbf16>, index) {
   %c1 = arith.constant 1 : index
-  %n = flashnorm.rms_norm ins(%x : tensor<2x?x64xf16>)
-      weight(%g : tensor<64xf32>) outs(%x : tensor<2x?x64xf16>)
-      {eps = 1.000000e-05 : f64} -> tensor<2x?x64xf16>
-  %d = tensor.dim %n, %c1 : tensor<2x?x64xf16>
+  %n = flashnorm.rms_norm ins(%x : tensor<2x?x64xbf16>)
+      weight(%g : tensor<64xf32>) outs(%x : tensor<2x?x64xbf16>)
+      {eps = 1.000000e-05 : f64} -> tensor<2x?x64xbf16>
+  %d = tensor.dim %n, %c1 : tensor<2x?x64xbf16>
   %c = tensor.collapse_shape %n [[0, 1], [2]]
-      : tensor<2x?x64xf16> into tensor<?x64xf16>
-  %y = flashnorm.matmul ins(%c, %w : tensor<?x64xf16>, tensor<64x32xf16>)
-      outs(%init : tensor<?x32xf16>) -> tensor<?x32xf16>
-  return %y, %d : tensor<?x32xf16>, index
+      : tensor<2x?x64xbf16> into tensor<?x64xbf16>
+  %y = flashnorm.matmul ins(%c, %w : tensor<?x64xbf16>, tensor<64x32xbf16>)
+      outs(%init : tensor<?x32xbf16>) -> tensor<?x32xbf16>
+  return %y, %d : tensor<?x32xbf16>, index
 }
 
 // -----

@@ -49,11 +49,11 @@ func.func @lazy_640x4096_nk(%x: tensor<?x4096xbf16>, %w: tensor<640x4096xbf16> {
   return %y : tensor<?x640xbf16>
 }
 
-func.func @f16_1024x512_nk(%x: tensor<?x512xf16>, %w: tensor<1024x512xf16> {flashnorm.frozen}, %g: tensor<512xf16> {flashnorm.frozen}) -> tensor<?x1024xf16> {
+func.func @f16_1024x512_nk(%x: tensor<?x512xf16>, %w: tensor<1024x512xf16> {flashnorm.frozen}) -> tensor<?x1024xf16> {
   %c0 = arith.constant 0 : index
   %m = tensor.dim %x, %c0 : tensor<?x512xf16>
   %e = tensor.empty(%m) : tensor<?x512xf16>
-  %n = flashnorm.rms_norm ins(%x : tensor<?x512xf16>) weight(%g : tensor<512xf16>) outs(%e : tensor<?x512xf16>) {eps = 1.0e-5 : f64} -> tensor<?x512xf16>
+  %n = flashnorm.rms_norm ins(%x : tensor<?x512xf16>) outs(%e : tensor<?x512xf16>) {eps = 1.0e-5 : f64} -> tensor<?x512xf16>
   %f = tensor.empty(%m) : tensor<?x1024xf16>
   %y = flashnorm.matmul ins(%n, %w : tensor<?x512xf16>, tensor<1024x512xf16>) outs(%f : tensor<?x1024xf16>) {transpose_weight} -> tensor<?x1024xf16>
   return %y : tensor<?x1024xf16>
@@ -99,11 +99,11 @@ func.func @lazy_640x4096_kn(%x: tensor<?x4096xbf16>, %w: tensor<4096x640xbf16> {
   return %y : tensor<?x640xbf16>
 }
 
-func.func @f16_1024x512_kn(%x: tensor<?x512xf16>, %w: tensor<512x1024xf16> {flashnorm.frozen}, %g: tensor<512xf16> {flashnorm.frozen}) -> tensor<?x1024xf16> {
+func.func @f16_1024x512_kn(%x: tensor<?x512xf16>, %w: tensor<512x1024xf16> {flashnorm.frozen}) -> tensor<?x1024xf16> {
   %c0 = arith.constant 0 : index
   %m = tensor.dim %x, %c0 : tensor<?x512xf16>
   %e = tensor.empty(%m) : tensor<?x512xf16>
-  %n = flashnorm.rms_norm ins(%x : tensor<?x512xf16>) weight(%g : tensor<512xf16>) outs(%e : tensor<?x512xf16>) {eps = 1.0e-5 : f64} -> tensor<?x512xf16>
+  %n = flashnorm.rms_norm ins(%x : tensor<?x512xf16>) outs(%e : tensor<?x512xf16>) {eps = 1.0e-5 : f64} -> tensor<?x512xf16>
   %f = tensor.empty(%m) : tensor<?x1024xf16>
   %y = flashnorm.matmul ins(%n, %w : tensor<?x512xf16>, tensor<512x1024xf16>) outs(%f : tensor<?x1024xf16>) {} -> tensor<?x1024xf16>
   return %y : tensor<?x1024xf16>

@@ -175,6 +175,10 @@ std::string Folder::fold(RMSNormOp norm, ArrayRef<MatmulOp> matmuls) {
     if (!weight)
       return "the weight of a matmul after it is neither a frozen argument nor "
              "a constant of at most 1 MB";
+    // The product of two such weights easily leaves the range of f16, where the
+    // original's result is finite.
+    if (getElementTypeOrSelf(matmul.getWeight().getType()).isF16())
+      return "weight times W may overflow or underflow in f16";
     needsArgument |= normWeight->argument || weight->argument;
     for (Value value : {norm.getWeight(), matmul.getWeight()})
       if (!isMultipliable(getElementTypeOrSelf(value.getType())))

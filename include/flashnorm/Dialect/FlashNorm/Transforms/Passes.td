@@ -229,8 +229,9 @@ def FoldNormWeightPass : Pass<"flashnorm-fold-norm-weight", "::mlir::ModuleOp"> 
     Preconditions, for each norm: an `rms_norm` with a weight; all uses of its
     result are the input of a `flashnorm.matmul` without a norm before it,
     possibly through reshapes of the leading dimensions; its weight and theirs
-    are frozen arguments or constants; nothing else in the module calls or
-    refers to the function. All consumers are changed or none.
+    are frozen arguments or constants; W is not f16, whose range the product
+    easily leaves; nothing else in the module calls or refers to the function.
+    All consumers are changed or none.
 
     Numerics: changes rounding. `g * W` is computed in f32 (f64 when a factor
     is), and rounded once to the type of W; the norm's own product is rounded
