@@ -9,6 +9,9 @@ if(FLASHNORM_SANITIZE)
   add_compile_options(-fsanitize=${FLASHNORM_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize=vptr,function)
   add_link_options(-fsanitize=${FLASHNORM_SANITIZE})
+  # A shared library gets the sanitizers' symbols from the program.
+  string(REPLACE "-Wl,-z,defs" "" CMAKE_SHARED_LINKER_FLAGS
+         "${CMAKE_SHARED_LINKER_FLAGS}")
 endif()
 
 # Debian's exported libMLIR*.a drag in the LLVM and MLIR dylibs. A static tool

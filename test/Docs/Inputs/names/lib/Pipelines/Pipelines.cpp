@@ -1,0 +1,1 @@
+PassPipelineRegistration<Options>("flashnorm-untested", "text", build);

@@ -1,0 +1,1 @@
+// RUN: flashnorm-opt %s --flashnorm-raise-norms
