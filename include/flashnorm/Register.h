@@ -16,6 +16,11 @@ namespace flashnorm {
 /// Adds FlashNorm's dialects and the interfaces that its passes rely on.
 void registerDialects(mlir::DialectRegistry &registry);
 
+/// Adds the upstream dialects that exporters write, and what the pipelines ask
+/// of them. A tool that reads programs needs no more; registering all of MLIR
+/// would more than double its size when it is linked statically.
+void registerProgramDialects(mlir::DialectRegistry &registry);
+
 /// Adds FlashNorm's passes and pipelines to the global pass registry.
 void registerPasses();
 

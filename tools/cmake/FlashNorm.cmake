@@ -27,6 +27,16 @@ if(FLASHNORM_STATIC)
       endif()
     endif()
   endforeach()
+  # Nor may it need libraries that the other machine may lack; of what uses Z3,
+  # nothing is linked.
+  find_library(FLASHNORM_ZLIB libz.a REQUIRED)
+  find_library(FLASHNORM_ZSTD libzstd.a REQUIRED)
+  get_target_property(libs LLVMSupport INTERFACE_LINK_LIBRARIES)
+  list(FILTER libs EXCLUDE REGEX "libz3")
+  list(TRANSFORM libs REPLACE "^ZLIB::ZLIB$" "${FLASHNORM_ZLIB}")
+  list(TRANSFORM libs REPLACE "^zstd::libzstd_shared$" "${FLASHNORM_ZSTD}")
+  set_target_properties(LLVMSupport PROPERTIES
+                        INTERFACE_LINK_LIBRARIES "${libs}")
 endif()
 
 function(flashnorm_target_options target)

@@ -19,8 +19,6 @@
 #include "flashnorm/Register.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/AsmState.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
@@ -106,8 +104,7 @@ int main(int argc, char **argv) {
     return fail("no output directory; name one with -o");
 
   DialectRegistry registry;
-  registerAllDialects(registry);
-  registerAllExtensions(registry);
+  registerProgramDialects(registry);
   registerDialects(registry);
   MLIRContext context(registry);
   // An error says what is wrong; the IR around it is in the input.
