@@ -98,7 +98,7 @@ function(flashnorm_static_mlir_libs out)
     core support irreader bitreader bitwriter analysis passes target
     targetparser transformutils ipo linker option object debuginfodwarf
     orcjit native perfjitevents frontendopenmp frontendoffloading
-    AMDGPU SPIRV NVPTX)
+    AllTargetsAsmParsers AllTargetsCodeGens AllTargetsDescs AllTargetsInfos)
   set(${out} MLIRRegisterAllDialects MLIRRegisterAllExtensions
       MLIRRegisterAllPasses MLIROptLib MLIRExecutionEngine MLIRNVVMTarget ${dialects}
       ${extensions} ${conversions} ${translations} ${llvm_libs} PARENT_SCOPE)
