@@ -4,9 +4,6 @@
 // Usage: mini-compiler FILE.mlir 'flashnorm-fuse{chip=sm_90a}'
 
 #include "flashnorm/Register.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -18,8 +15,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
-                  mlir::math::MathDialect>();
+  flashnorm::registerProgramDialects(registry);
   flashnorm::registerDialects(registry);
   flashnorm::registerPasses();
 
