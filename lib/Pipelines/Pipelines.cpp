@@ -9,6 +9,7 @@
 #include "flashnorm/Conversion/Passes.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/TosaToLinalg/TosaToLinalg.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -28,6 +29,15 @@ using namespace flashnorm;
 static void addCleanup(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+}
+
+/// Tosa has no f64, and no form on buffers.
+static void addTosaToLinalg(OpPassManager &pm) {
+  tosa::addTosaToLinalgPasses(pm, TosaToLinalgOptions());
+  OpPassManager &functions = pm.nest<func::FuncOp>();
+  functions.addPass(createTosaToArithPass());
+  functions.addPass(createTosaToTensorPass());
+  functions.addPass(createTosaToSCFPass());
 }
 
 void flashnorm::buildRaisePipeline(OpPassManager &pm,
@@ -96,6 +106,7 @@ void flashnorm::buildCompilePipeline(OpPassManager &pm,
 
 void flashnorm::buildLowerToReferencePipeline(
     OpPassManager &pm, const LowerToReferenceOptions &options) {
+  addTosaToLinalg(pm);
   // Promoted first, the ops' own constants (eps, those of GELU) never see f32.
   if (options.f64)
     pm.addPass(createPromoteToF64Pass());
@@ -111,9 +122,13 @@ void flashnorm::buildLowerToCPUPipeline(OpPassManager &pm,
   // know one memref descriptor only.
   pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
   pm.addNestedPass<func::FuncOp>(createOrderLoopsPass());
+  pm.addNestedPass<func::FuncOp>(createDecomposeForHostPass());
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   addCleanup(pm);
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
+  // A loop may carry a tensor that is new in each iteration.
+  bufferize.allowReturnAllocsFromLoops = true;
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
@@ -123,6 +138,7 @@ void flashnorm::buildLowerToCPUPipeline(OpPassManager &pm,
   pm.addPass(createConvertLaunchToRuntimePass());
 
   // Loops to blocks.
+  pm.addNestedPass<func::FuncOp>(createConvertVectorToSCFPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
@@ -140,12 +156,15 @@ void flashnorm::buildLowerToCPUPipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass(expandArith));
 
   // Everything to the LLVM dialect.
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertIndexToLLVMPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   addCleanup(pm);
+  pm.addPass(createVerifyHostCodePass());
 }
 
 void flashnorm::registerPipelines() {

@@ -24,6 +24,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
@@ -107,12 +108,25 @@ runPipeline(ModuleOp module, StringRef what,
   return Error::success();
 }
 
+/// Leaves what the functions need: other parts of a module may be something
+/// that cannot be run.
+static Error dropUnused(ModuleOp module, llvm::ArrayRef<StringRef> functions) {
+  for (auto function : module.getOps<FuncOp>())
+    if (!llvm::is_contained(functions, function.getName()))
+      function.setPrivate();
+  return runPipeline(
+      module, "removing unused functions",
+      [](mlir::OpPassManager &pm) { pm.addPass(mlir::createSymbolDCEPass()); });
+}
+
 /// The program as it was written, in its own types or in f64.
 static Expected<std::vector<Array>> runOriginal(ModuleOp module,
                                                 StringRef entry,
                                                 llvm::ArrayRef<Array> inputs,
                                                 bool f64) {
   OwningOpRef<ModuleOp> copy = module.clone();
+  if (Error error = dropUnused(*copy, {entry}))
+    return error;
   LowerToReferenceOptions options;
   options.f64 = f64;
   if (Error error = runPipeline(
@@ -222,6 +236,11 @@ static Expected<std::vector<Array>> runFused(ModuleOp module, StringRef name,
       getPreparation(*copy, entry, inputs.size());
   if (!preparation)
     return preparation.takeError();
+  llvm::SmallVector<StringRef> functions = {name};
+  if (!preparation->function.empty())
+    functions.push_back(preparation->function);
+  if (Error error = dropUnused(*copy, functions))
+    return error;
 
   if (launcher) {
     CompileOptions compile;
@@ -242,9 +261,6 @@ static Expected<std::vector<Array>> runFused(ModuleOp module, StringRef name,
                                 }))
     return error;
 
-  llvm::SmallVector<StringRef> functions = {name};
-  if (!preparation->function.empty())
-    functions.push_back(preparation->function);
   auto program = HostProgram::create(*copy, functions);
   if (!program)
     return program.takeError();
