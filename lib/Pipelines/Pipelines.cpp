@@ -40,16 +40,27 @@ static void addTosaToLinalg(OpPassManager &pm) {
   functions.addPass(createTosaToSCFPass());
 }
 
-void flashnorm::buildRaisePipeline(OpPassManager &pm,
-                                   const RaiseOptions &options) {
+/// Recognises norms.
+static void addRaise(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createRaiseNormsPass());
   addCleanup(pm);
 }
 
+void flashnorm::buildRaisePipeline(OpPassManager &pm,
+                                   const RaiseOptions &options) {
+  pm.addPass(createCheckModulePass());
+  addRaise(pm);
+}
+
 void flashnorm::buildFusePipeline(OpPassManager &pm,
                                   const FuseOptions &options) {
+  CheckModulePassOptions check;
+  check.chip = options.chip;
+  check.family = options.family;
+  pm.addPass(createCheckModulePass(check));
+
   // Recognise.
-  buildRaisePipeline(pm, {});
+  addRaise(pm);
   pm.addNestedPass<func::FuncOp>(createRaiseMatmulsPass());
   addCleanup(pm);
 

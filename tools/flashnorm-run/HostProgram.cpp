@@ -204,12 +204,17 @@ HostProgram::create(mlir::ModuleOp module,
   }
 
   // LLVM warns of argument attributes that it does not know.
-  for (auto function : module.getOps<mlir::func::FuncOp>())
+  for (auto function : module.getOps<mlir::func::FuncOp>()) {
+    function->setDiscardableAttrs(llvm::to_vector(llvm::make_filter_range(
+        function->getDiscardableAttrs(), [](mlir::NamedAttribute attr) {
+          return !attr.getName().getValue().starts_with("flashnorm.");
+        })));
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
       for (mlir::NamedAttribute attr : llvm::to_vector(
                mlir::function_interface_impl::getArgAttrs(function, i)))
         if (attr.getName().getValue().starts_with("flashnorm."))
           function.removeArgAttr(i, attr.getName());
+  }
 
   mlir::PassManager pm(module.getContext());
   if (failed(mlir::applyPassManagerCLOptions(pm)))

@@ -318,6 +318,10 @@ static Expected<bool> flashnormRun(const Options &options,
   Expected<std::vector<ArgumentInfo>> arguments = getArguments(*entry);
   if (!arguments)
     return arguments.takeError();
+  if (options.compare && entry->getNumResults() == 0)
+    return createStringError("@" + name +
+                             " has no results, so that there is nothing to "
+                             "compare; use --compare=none to run it");
   Expected<std::vector<Array>> inputs = makeInputs(*arguments, options);
   if (!inputs)
     return inputs.takeError();

@@ -141,7 +141,8 @@ def ConvertFlashNormToKernelPass
     but the number of rows share a kernel. Ops without a plan stay.
 
     Errors, with values: a plan that cannot run, as `--flashnorm-verify-plan`
-    finds it; operands that are not packed.
+    finds it; memrefs that are not packed or not in global memory; an output that
+    shares memory with another operand. The residual may be the output.
   }];
   let statistics = [
     Statistic<"numKernels", "num-kernels", "Kernels built">,
@@ -189,7 +190,7 @@ def SerializeKernelsPass
     the launch ABI of the kernels (docs/LaunchABI.md).
 
     Errors: kernels for different chips, a chip or PTX version that is unknown
-    (the error lists the legal ones), no ptxas, and what ptxas complains of:
+    (the error lists the legal ones, whether there are kernels or not), no ptxas, and what ptxas complains of:
     spilled registers and serialised wgmma are errors.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect",

@@ -131,6 +131,8 @@ LogicalResult SerializeKernels::serialize(gpu::GPUModuleOp module) {
   std::string data = ptx.str();
   if (format == "cubin") {
     std::optional<std::string> program = findPtxas(ptxas);
+    if (!program && !ptxas.empty())
+      return emitError(module.getLoc()) << "cannot run '" << ptxas << "'";
     if (!program)
       return emitError(module.getLoc())
              << "format=cubin needs ptxas, which is neither in the search path "
@@ -160,6 +162,11 @@ void SerializeKernels::runOnOperation() {
         << "unknown format '" << format
         << "'; one of kernel, nvvm (both of --flashnorm-compile only), ptx, "
            "cubin";
+    return signalPassFailure();
+  }
+  if (!chip.empty() && !lookupTarget(chip)) {
+    emitError(getOperation().getLoc())
+        << "unknown chip '" << chip << "'; one of " << describeLegalChips();
     return signalPassFailure();
   }
   auto modules = llvm::to_vector(getOperation().getOps<gpu::GPUModuleOp>());

@@ -93,8 +93,8 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     "int64_t":$stages);
   let assemblyFormat = [{
     `<` `strategy` `=` $strategy `,` `chip` `=` $chip `,`
-        `family` `=` $family `,` `tile` `=` `[` $tile `]` `,`
-        `warps` `=` `[` $warps `]` `,` `stages` `=` $stages `>`
+        `family` `=` $family `,` `tile` `=` custom<Sizes>($tile) `,`
+        `warps` `=` custom<Sizes>($warps) `,` `stages` `=` $stages `>`
   }];
   let genVerifyDecl = 1;
 }
