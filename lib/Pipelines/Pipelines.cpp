@@ -33,7 +33,10 @@ static void addCleanup(OpPassManager &pm) {
 
 /// Tosa has no f64, and no form on buffers.
 static void addTosaToLinalg(OpPassManager &pm) {
-  tosa::addTosaToLinalgPasses(pm, TosaToLinalgOptions());
+  // Not held against the specification's levels, which know no dynamic sizes.
+  tosa::addTosaToLinalgPasses(pm, TosaToLinalgOptions(),
+                              TosaToLinalgNamedOptions(),
+                              /*validationOptions=*/std::nullopt);
   OpPassManager &functions = pm.nest<func::FuncOp>();
   functions.addPass(createTosaToArithPass());
   functions.addPass(createTosaToTensorPass());
@@ -132,6 +135,8 @@ void flashnorm::buildLowerToCPUPipeline(OpPassManager &pm,
   // Tensors to buffers. Without layout maps at the boundaries a caller needs to
   // know one memref descriptor only.
   pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
+  // Buffers are freed in structured loops only.
+  pm.addPass(createLiftControlFlowToSCFPass());
   pm.addNestedPass<func::FuncOp>(createOrderLoopsPass());
   pm.addNestedPass<func::FuncOp>(createDecomposeForHostPass());
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());

@@ -4,7 +4,7 @@
 // and so is one with a name of the C library's.
 
 // RUN: rm -rf %t && mkdir %t
-// RUN: for f in for_fresh swap rotate grow grow_while for_insert while_tensor if_tensor switch select_t cf forall exec_region caller ret_arg mixed_call rec outs_arg copy_arg twice slice_ret constret elementwise types ints zero_d empty m_bf16 m_pow16 m_tan remf fpowi slices reshapes reshape_op concat pad gather gather_dyn generate fromel splat softmax pack unpack conv tosa vec alloct affine_ops indexd shape assert pow ; do flashnorm-run %s --entry=$f --rows=6 --output=%t/$f > %t/$f.txt && grep -q ^PASS %t/$f.txt || { echo $f; exit 1; }; done
+// RUN: for f in for_fresh swap rotate grow grow_while for_insert while_tensor if_tensor switch select_t cf forall exec_region caller ret_arg mixed_call rec outs_arg copy_arg twice slice_ret constret elementwise types ints zero_d empty m_bf16 m_pow16 m_tan remf fpowi slices reshapes reshape_op concat pad gather gather_dyn generate fromel splat softmax pack unpack conv tosa vec alloct affine_ops indexd shape assert pow tosa_mm tosa_more tosa_shape empty_for nested_loops scalar_iter parallel cf_loop two_returns tuple_zero ; do flashnorm-run %s --entry=$f --rows=6 --output=%t/$f > %t/$f.txt && grep -q ^PASS %t/$f.txt || { echo $f; exit 1; }; done
 
 // What a program computes, against itself above, here against numbers.
 // RUN: flashnorm-run %s --entry=numbers --output=%t/numbers
@@ -572,4 +572,129 @@ func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
 func.func @external(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = call @declared(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %c : tensor<4xf32>
+}
+
+func.func @tosa_mm(%x: tensor<1x4x8xbf16>, %w: tensor<1x8x8xbf16>) -> tensor<1x4x8xf32> {
+  %z = "tosa.const"() <{values = dense<0.0> : tensor<1xbf16>}> : () -> tensor<1xbf16>
+  %y = tosa.matmul %x, %w, %z, %z : (tensor<1x4x8xbf16>, tensor<1x8x8xbf16>, tensor<1xbf16>, tensor<1xbf16>) -> tensor<1x4x8xf32>
+  return %y : tensor<1x4x8xf32>
+}
+
+func.func @tosa_more(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %a = tosa.sigmoid %x : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %b = tosa.rsqrt %a : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %c = tosa.tanh %b : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %d = tosa.reduce_max %c {axis = 1 : i32} : (tensor<?x8xf32>) -> tensor<?x1xf32>
+  %e = tosa.sub %c, %d : (tensor<?x8xf32>, tensor<?x1xf32>) -> tensor<?x8xf32>
+  %f = tosa.erf %e : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %f : tensor<?x8xf32>
+}
+
+func.func @tosa_shape(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
+  %a = tosa.transpose %x {perms = array<i32: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %s = tosa.const_shape {values = dense<[2, 16]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %b = tosa.reshape %a, %s : (tensor<8x4xf32>, !tosa.shape<2>) -> tensor<2x16xf32>
+  %s2 = tosa.const_shape {values = dense<[8, 4]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %c = tosa.reshape %b, %s2 : (tensor<2x16xf32>, !tosa.shape<2>) -> tensor<8x4xf32>
+  %d = tosa.concat %c, %c {axis = 0 : i32} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
+  %st = tosa.const_shape {values = dense<[1, 0]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %sz = tosa.const_shape {values = dense<[8, 4]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %e = tosa.slice %d, %st, %sz : (tensor<16x4xf32>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<8x4xf32>
+  return %e : tensor<8x4xf32>
+}
+
+func.func @empty_for(%x: tensor<4x?xf32>) -> tensor<4x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %c0 step %c1 iter_args(%a = %x) -> tensor<4x?xf32> {
+    %y = arith.addf %a, %a : tensor<4x?xf32>
+    scf.yield %y : tensor<4x?xf32>
+  }
+  return %r : tensor<4x?xf32>
+}
+
+func.func @nested_loops(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> tensor<4x8xf32> {
+    %q = scf.for %j = %c0 to %c3 step %c1 iter_args(%b = %a) -> tensor<4x8xf32> {
+      %p = arith.cmpi eq, %i, %j : index
+      %m = scf.if %p -> tensor<4x8xf32> {
+        %y = arith.addf %b, %a : tensor<4x8xf32>
+        scf.yield %y : tensor<4x8xf32>
+      } else {
+        scf.yield %x : tensor<4x8xf32>
+      }
+      scf.yield %m : tensor<4x8xf32>
+    }
+    scf.yield %q : tensor<4x8xf32>
+  }
+  return %r : tensor<4x8xf32>
+}
+
+func.func @scalar_iter(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %z = arith.constant 0.0 : f32
+  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %z) -> f32 {
+    %v = tensor.extract %x[%i] : tensor<4xf32>
+    %y = arith.addf %a, %v : f32
+    scf.yield %y : f32
+  }
+  %s = tensor.splat %r : tensor<4xf32>
+  return %s : tensor<4xf32>
+}
+
+func.func @parallel(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %z = arith.constant 0.0 : f32
+  %r = scf.parallel (%i) = (%c0) to (%c4) step (%c1) init (%z) -> f32 {
+    %v = tensor.extract %x[%i] : tensor<4xf32>
+    scf.reduce(%v : f32) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %a, %b : f32
+      scf.reduce.return %s : f32
+    }
+  }
+  %s = tensor.splat %r : tensor<4xf32>
+  return %s : tensor<4xf32>
+}
+
+func.func @cf_loop(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  cf.br ^h(%c0, %x : index, tensor<4x8xf32>)
+^h(%i: index, %a: tensor<4x8xf32>):
+  %p = arith.cmpi slt, %i, %c3 : index
+  cf.cond_br %p, ^b, ^e
+^b:
+  %y = arith.addf %a, %a : tensor<4x8xf32>
+  %j = arith.addi %i, %c1 : index
+  cf.br ^h(%j, %y : index, tensor<4x8xf32>)
+^e:
+  return %a : tensor<4x8xf32>
+}
+
+func.func @two_returns(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %p = arith.constant true
+  cf.cond_br %p, ^a, ^b
+^a:
+  return %x : tensor<4x8xf32>
+^b:
+  %y = arith.addf %x, %x : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+func.func @tuple_zero(%x: tensor<0xf32>, %y: tensor<f32>) -> (tensor<0xf32>, tensor<f32>) {
+  %a = tensor.expand_shape %x [[0, 1]] output_shape [0, 3] : tensor<0xf32> into tensor<0x3xf32>
+  %b = tensor.collapse_shape %a [[0, 1]] : tensor<0x3xf32> into tensor<0xf32>
+  %c = tensor.expand_shape %y [] output_shape [1, 1] : tensor<f32> into tensor<1x1xf32>
+  %d = arith.addf %c, %c : tensor<1x1xf32>
+  %e = tensor.collapse_shape %d [] : tensor<1x1xf32> into tensor<f32>
+  return %b, %e : tensor<0xf32>, tensor<f32>
 }

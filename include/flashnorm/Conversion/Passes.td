@@ -93,7 +93,8 @@ def DecomposeForHostPass
     Upstream bufferizes and lowers most of linalg and tensor, not all. What it
     does not is said with what it does: linalg.softmax and other aggregates by
     their own decomposition, linalg.pack and linalg.unpack as pads and
-    transposes, tensor.gather as tensor.generate, tensor.bitcast as arith.bitcast.
+    transposes, tensor.gather as tensor.generate, tensor.bitcast as arith.bitcast,
+    ub.poison as tensor.empty.
 
     ```mlir
     %y = tensor.gather %x[%i] gather_dims([0])

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 
 using namespace mlir;
 
@@ -96,6 +97,17 @@ static LogicalResult decomposeBitcast(RewriterBase &rewriter,
   return success();
 }
 
+/// Any tensor will do; where sizes are dynamic, one without elements.
+static LogicalResult decomposePoison(RewriterBase &rewriter, ub::PoisonOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getType());
+  if (!type)
+    return failure();
+  Value zero = arith::ConstantIndexOp::create(rewriter, op.getLoc(), 0);
+  rewriter.replaceOpWithNewOp<tensor::EmptyOp>(
+      op, type, SmallVector<Value>(type.getNumDynamicDims(), zero));
+  return success();
+}
+
 static LogicalResult decompose(RewriterBase &rewriter, Operation *op) {
   if (auto pack = dyn_cast<linalg::PackOp>(op))
     return linalg::lowerPack(rewriter, pack);
@@ -105,6 +117,8 @@ static LogicalResult decompose(RewriterBase &rewriter, Operation *op) {
     return decomposeGather(rewriter, gather);
   if (auto bitcast = dyn_cast<tensor::BitcastOp>(op))
     return decomposeBitcast(rewriter, bitcast);
+  if (auto poison = dyn_cast<ub::PoisonOp>(op))
+    return decomposePoison(rewriter, poison);
   if (auto aggregate = dyn_cast<linalg::AggregatedOpInterface>(op)) {
     FailureOr<SmallVector<Value>> results =
         aggregate.decomposeOperation(rewriter);
@@ -134,7 +148,8 @@ struct DecomposeForHost
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
       if (isa<linalg::PackOp, linalg::UnPackOp, tensor::GatherOp,
-              tensor::BitcastOp, linalg::AggregatedOpInterface>(op))
+              tensor::BitcastOp, ub::PoisonOp, linalg::AggregatedOpInterface>(
+              op))
         ops.push_back(op);
     });
     IRRewriter rewriter(&getContext());

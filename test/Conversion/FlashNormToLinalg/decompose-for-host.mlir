@@ -33,6 +33,14 @@ func.func @others(%x: tensor<4x8xf32>, %p: tensor<2x2x2x4xf32>) -> tensor<4x8xi3
   return %3 : tensor<4x8xi32>
 }
 
+// CHECK-LABEL: func.func @poison(
+// CHECK: %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK: tensor.empty(%[[ZERO]]) : tensor<?x4xf32>
+func.func @poison() -> tensor<?x4xf32> {
+  %0 = ub.poison : tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}
+
 // -----
 
 func.func @scatter(%x: tensor<4x8xf32>, %s: tensor<2x1x8xf32>, %i: tensor<2x1xindex>) -> tensor<4x8xf32> {

@@ -320,7 +320,8 @@ def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::func::FuncOp"> {
     Numerics: skips roundings, so more accurate. After: the norm reads the f32
     accumulator instead of y rounded to its type, and `cast = before_affine` is
     dropped, as the weight is multiplied in f32. Before: the normalised x is not
-    rounded; statistics are of the x that the MMA reads.
+    rounded; statistics are of the x that the MMA reads. x W is computed unscaled
+    and may overflow f32 where the original does not: docs/Planning.md says when.
 
     Remarks (category `flashnorm-fuse-norms`): passed for each fused norm with
     plan and estimate, missed for each other norm with the reason for each of the
