@@ -7,8 +7,10 @@
 // RUN: not flashnorm-opt %s "--flashnorm-fuse=chip=sm_80 family=wgmma" 2>&1 | FileCheck %s --check-prefix=FAMILY
 // RUN: not flashnorm-opt %s "--pass-pipeline=builtin.module(func.func(flashnorm-plan{chip=sm_70}))" 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not flashnorm-opt %s "--pass-pipeline=builtin.module(func.func(flashnorm-fuse-norms{chip=sm_70}))" 2>&1 | FileCheck %s --check-prefix=CHIP
+// RUN: not flashnorm-opt %s "--flashnorm-compile=chip=sm_90a ptx-version=12" 2>&1 | FileCheck %s --check-prefix=PTX
 // CHIP: check-module.mlir:{{[0-9]+}}:{{[0-9]+}}: error: unknown chip 'sm_70'; legal are sm_80,
 // SERIALIZE: check-module.mlir:{{[0-9]+}}:{{[0-9]+}}: error: unknown chip 'sm_70'; one of sm_80,
+// PTX: check-module.mlir:{{[0-9]+}}:{{[0-9]+}}: error: unknown PTX version 12 for sm_90a; one of 86, 87, 88, 90
 // FAMILY: check-module.mlir:{{[0-9]+}}:{{[0-9]+}}: error: sm_80 has no wgmma; legal are auto, mma_sync
 
 // Functions of nested modules are not silently left out.
