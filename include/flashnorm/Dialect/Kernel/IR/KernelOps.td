@@ -138,7 +138,7 @@ def Kernel_LoadOp : Kernel_Op<"load", [HasParent<"PipelineOp">]> {
     Elements outside of the array arrive as zeros.
   }];
   let arguments = (ins Arg<Kernel_Matrix, "", [MemRead]>:$source,
-    Index:$row, Index:$column, Kernel_SmemType:$target);
+    Index:$row, Index:$column, Arg<Kernel_SmemType, "", [MemWrite]>:$target);
   let assemblyFormat = [{
     $source `[` $row `,` $column `]` `to` $target attr-dict
     `:` type($source) `,` type($target)
@@ -146,15 +146,16 @@ def Kernel_LoadOp : Kernel_Op<"load", [HasParent<"PipelineOp">]> {
   let hasVerifier = 1;
 }
 
-def Kernel_MmaOp : Kernel_Op<"mma", [Pure, HasParent<"PipelineOp">,
+def Kernel_MmaOp : Kernel_Op<"mma", [HasParent<"PipelineOp">,
     AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + A * B over the depth of one stage";
   let description = [{
     A is [rows, depth]; B is [depth, columns], or [columns, depth] with
     `transpose_b`.
   }];
-  let arguments = (ins Kernel_SmemType:$a, Kernel_SmemType:$b,
-    Kernel_AccType:$acc, UnitAttr:$transpose_b);
+  let arguments = (ins Arg<Kernel_SmemType, "", [MemRead]>:$a,
+    Arg<Kernel_SmemType, "", [MemRead]>:$b, Kernel_AccType:$acc,
+    UnitAttr:$transpose_b);
   let results = (outs Kernel_AccType:$result);
   let assemblyFormat = [{
     $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? attr-dict
@@ -164,14 +165,14 @@ def Kernel_MmaOp : Kernel_Op<"mma", [Pure, HasParent<"PipelineOp">,
 }
 
 def Kernel_AccumulateTileOp : Kernel_Op<"accumulate_tile", [
-    Pure, HasParent<"PipelineOp">, AllTypesMatch<["init", "result"]>]> {
+    HasParent<"PipelineOp">, AllTypesMatch<["init", "result"]>]> {
   let summary = "adds the sum or sum of squares of a slot's rows";
   let description = [{
     Each warp of the epilogue reads whole rows: finish the sum with
     `kernel.row_combine … within_warp`.
   }];
-  let arguments = (ins Kernel_ReductionAttr:$kind, Kernel_SmemType:$tile,
-    Kernel_RowvecType:$init);
+  let arguments = (ins Kernel_ReductionAttr:$kind,
+    Arg<Kernel_SmemType, "", [MemRead]>:$tile, Kernel_RowvecType:$init);
   let results = (outs Kernel_RowvecType:$result);
   let assemblyFormat = [{
     $kind $tile `into` $init attr-dict `:` type($tile) `,` type($init)
