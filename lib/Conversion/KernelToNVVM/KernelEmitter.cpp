@@ -216,6 +216,7 @@ DictionaryAttr KernelEmitter::launchAbi() {
   abi.set("name", b.getStringAttr(kernel.getName()));
   abi.set("operands", b.getArrayAttr(operands));
   abi.set("shared_memory", integer(sharedBytes));
+  abi.set("strategy", b.getStringAttr("custom"));
   abi.set("tile_rows", integer(config().getTileM()));
   // What whoever built the kernel has to say of it.
   if (auto info = kernel->getAttrOfType<DictionaryAttr>("kernel.launch_info"))

@@ -7,7 +7,7 @@
 // CHECK-LABEL: llvm.func @gemm(
 // CHECK-SAME: %[[X:.+]]: !llvm.ptr<1>, %[[W:.+]]: !llvm.ptr<1>, %[[Y:.+]]: !llvm.ptr<1>, %[[ROWS:.+]]: i32)
 // CHECK-SAME: block = 64 : i64, chip = "sm_80", cluster = 1 : i64, column_tiles = 2 : i64, family = "mma_sync"
-// CHECK-SAME: shared_memory = 18432 : i64, tile_rows = 32 : i64
+// CHECK-SAME: shared_memory = 18432 : i64, strategy = "custom", tile_rows = 32 : i64
 // CHECK-SAME: nvvm.reqntid = array<i32: 64, 1, 1>
 // CHECK-DAG: %[[SMEM:.+]] = llvm.mlir.addressof @flashnorm_shared_memory
 // CHECK-DAG: %[[THREAD:.+]] = nvvm.read.ptx.sreg.tid.x range <i32, 0, 64>

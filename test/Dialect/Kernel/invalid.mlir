@@ -152,6 +152,24 @@ kernel.func @arguments(%rows: index)
 
 // -----
 
+// expected-error @below {{kernel.launch_info holds the string 'strategy' and nothing else, got {block = 64 : i64, strategy = "gemm"}}}
+kernel.func @launch_info_key(%rows: index)
+    config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [2, 2]>)
+    attributes {kernel.launch_info = {block = 64 : i64, strategy = "gemm"}} {
+  kernel.return
+}
+
+// -----
+
+// expected-error @below {{kernel.launch_info holds the string 'strategy' and nothing else, got {strategy = 1 : i64}}}
+kernel.func @launch_info_value(%rows: index)
+    config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [2, 2]>)
+    attributes {kernel.launch_info = {strategy = 1 : i64}} {
+  kernel.return
+}
+
+// -----
+
 // expected-error @below {{kernels return nothing}}
 "kernel.func"() <{sym_name = "results", function_type = (index) -> f32,
     config = #kernel.config<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [2, 2]>}> ({

@@ -102,8 +102,18 @@ LogicalResult FuncOp::verify() {
     return emitOpError() << "kernels return nothing";
   constexpr llvm::StringLiteral launchInfo = "kernel.launch_info";
   Attribute info = (*this)->getAttr(launchInfo);
-  if (info && !isa<DictionaryAttr>(info))
+  if (!info)
+    return success();
+  auto entries = dyn_cast<DictionaryAttr>(info);
+  if (!entries)
     return emitOpError() << launchInfo << " must be a dictionary, got " << info;
+  // The launch ABI has a fixed set of keys, and the compiler knows the others.
+  for (NamedAttribute entry : entries)
+    if (entry.getName() != "strategy" || !isa<StringAttr>(entry.getValue()))
+      return emitOpError() << launchInfo
+                           << " holds the string 'strategy' and nothing else, "
+                              "got "
+                           << info;
   return success();
 }
 

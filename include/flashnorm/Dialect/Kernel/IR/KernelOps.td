@@ -35,8 +35,9 @@ def Kernel_FuncOp : Kernel_Op<"func", [
     addresses are 16-byte aligned. The grid is one-dimensional and has one CTA
     per tile of the result, column tiles fastest.
 
-    Entries of the optional attribute `kernel.launch_info` (a dictionary) are
-    added to the kernel's launch ABI.
+    The optional attribute `kernel.launch_info = {strategy = "…"}` says for
+    reports how the kernel was planned; the launch ABI of a kernel without it
+    says "custom".
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
     TypeAttrOf<FunctionType>:$function_type,
