@@ -10,7 +10,7 @@
 // CHECK-NOT: bias
 // CHECK: linalg.generic
 // CHECK: arith.addf
-// REMARK: epilogue-not-fused{{.*}}what is added to is also used by func.return
+// REMARK: EpilogueNotFused{{.*}}what is added to is also used by func.return
 func.func @another_use(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %b: tensor<32xbf16>, %e: tensor<?x32xbf16>, %o: tensor<?x32xbf16>) -> (tensor<?x32xbf16>, tensor<?x32xbf16>) {
   %acc = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xbf16>) -> tensor<?x32xbf16>
   %s = linalg.generic {indexing_maps = [#id, #v, #id], iterator_types = ["parallel", "parallel"]} ins(%acc, %b : tensor<?x32xbf16>, tensor<32xbf16>) outs(%o : tensor<?x32xbf16>) {
@@ -30,7 +30,7 @@ func.func @another_use(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %b: tensor
 // CHECK: flashnorm.matmul {{.*}} bias
 // CHECK-NOT: activation
 // CHECK: math.exp
-// REMARK: epilogue-not-fused{{.*}}what silu is computed from is also used by func.return
+// REMARK: EpilogueNotFused{{.*}}what silu is computed from is also used by func.return
 func.func @activation_with_another_use(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %b: tensor<32xf32>, %e: tensor<?x32xf32>, %o: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
   %one = arith.constant 1.0 : f32
   %acc = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
@@ -85,7 +85,7 @@ func.func @inner_value_used(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: t
 // CHECK: flashnorm.matmul {{.*}} residual
 // CHECK-NOT: activation
 // CHECK: arith.maximumf
-// REMARK: epilogue-not-fused{{.*}}relu comes after the residual
+// REMARK: EpilogueNotFused{{.*}}relu comes after the residual
 func.func @residual_before_activation(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %r: tensor<?x32xf32>, %e: tensor<?x32xf32>, %o: tensor<?x32xf32>) -> tensor<?x32xf32> {
   %zero = arith.constant 0.0 : f32
   %acc = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
@@ -112,7 +112,7 @@ func.func @residual_before_activation(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf
 // CHECK-NOT: bias
 // CHECK-SAME: activation = #flashnorm.activation<relu>
 // CHECK: arith.addf
-// REMARK: epilogue-not-fused{{.*}}a vector is added after the bias, the activation or the residual
+// REMARK: EpilogueNotFused{{.*}}a vector is added after the bias, the activation or the residual
 func.func @bias_after_activation(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %b: tensor<32xf32>, %e: tensor<?x32xf32>, %o: tensor<?x32xf32>) -> tensor<?x32xf32> {
   %zero = arith.constant 0.0 : f32
   %acc = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
@@ -138,7 +138,7 @@ func.func @bias_after_activation(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, 
 // CHECK: flashnorm.matmul
 // CHECK-NOT: bias
 // CHECK: arith.addf
-// REMARK: epilogue-not-fused{{.*}}what is added is neither a vector of N nor a tensor of the result's shape
+// REMARK: EpilogueNotFused{{.*}}what is added is neither a vector of N nor a tensor of the result's shape
 func.func @vector_of_rows(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %b: tensor<?xf32>, %e: tensor<?x32xf32>, %o: tensor<?x32xf32>) -> tensor<?x32xf32> {
   %acc = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
   %s = linalg.generic {indexing_maps = [#id, #c, #id], iterator_types = ["parallel", "parallel"]} ins(%acc, %b : tensor<?x32xf32>, tensor<?xf32>) outs(%o : tensor<?x32xf32>) {
@@ -260,7 +260,7 @@ func.func @transposed_residual(%x: tensor<32x64xbf16>, %w: tensor<64x32xbf16>, %
 // CHECK-NOT: residual
 // CHECK: scf.for
 // CHECK: arith.addf
-// REMARK: epilogue-not-fused{{.*}}residual is computed in another block
+// REMARK: EpilogueNotFused{{.*}}residual is computed in another block
 func.func @add_in_a_loop(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %r: tensor<?x32xf32>, %e: tensor<?x32xf32>, %n: index) -> tensor<?x32xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -11,7 +11,7 @@
 // CHECK-NOT: linalg.
 // CHECK: %[[Y:.*]] = flashnorm.matmul {{.*}} bias(%[[B]] : tensor<32xbf16>) outs(%{{.*}} : tensor<?x32xbf16>) -> tensor<?x32xbf16>
 // CHECK: return %[[Y]]
-// REMARK: epilogue-fused{{.*}}bias
+// REMARK: EpilogueFused{{.*}}bias
 func.func @bias_in_f32(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %b: tensor<32xbf16>, %e: tensor<?x32xf32>, %o: tensor<?x32xf32>, %o16: tensor<?x32xbf16>) -> tensor<?x32xbf16> {
   %eb = tensor.empty() : tensor<32xf32>
   %b32 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%b : tensor<32xbf16>) outs(%eb : tensor<32xf32>) {
@@ -54,7 +54,7 @@ func.func @bias_by_named_ops(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %b: 
 // CHECK-LABEL: func @relu_select
 // CHECK-NOT: linalg.
 // CHECK: flashnorm.matmul {{.*}} {activation = #flashnorm.activation<relu>}
-// REMARK: epilogue-fused{{.*}}relu
+// REMARK: EpilogueFused{{.*}}relu
 func.func @relu_select(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32xbf16>, %o: tensor<?x32xbf16>) -> tensor<?x32xbf16> {
   %zero = arith.constant 0.0 : bf16
   %acc = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xbf16>) -> tensor<?x32xbf16>
@@ -89,7 +89,7 @@ func.func @relu_maximum(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tenso
 // CHECK-LABEL: func @silu_in_four_ops
 // CHECK-NOT: linalg.
 // CHECK: flashnorm.matmul {{.*}} outs(%{{.*}} : tensor<?x32xbf16>) {activation = #flashnorm.activation<silu>}
-// REMARK: epilogue-fused{{.*}}silu
+// REMARK: EpilogueFused{{.*}}silu
 func.func @silu_in_four_ops(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32xbf16>, %o: tensor<?x32xf32>, %o16: tensor<?x32xbf16>) -> tensor<?x32xbf16> {
   %one = arith.constant 1.0 : f32
   %acc = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xbf16>) -> tensor<?x32xbf16>
@@ -155,7 +155,7 @@ func.func @silu_fused_with_glu(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %u
 // CHECK-LABEL: func @gelu_erf
 // CHECK-NOT: linalg.
 // CHECK: flashnorm.matmul {{.*}} {activation = #flashnorm.activation<gelu>}
-// REMARK: epilogue-fused{{.*}}gelu
+// REMARK: EpilogueFused{{.*}}gelu
 func.func @gelu_erf(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32xf32>, %o16: tensor<?x32xbf16>) -> tensor<?x32xbf16> {
   %zero = arith.constant 0.0 : f32
   %half = arith.constant 0.5 : f32
@@ -239,7 +239,7 @@ func.func @gelu_tanh(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?
 // CHECK-SAME: %[[R:[a-z0-9]+]]: tensor<?x32xbf16>, %{{[a-z0-9]+}}: tensor<?x32xbf16>, %{{[a-z0-9]+}}: tensor<?x32xbf16>)
 // CHECK: %[[Y:.*]] = flashnorm.matmul {{.*}} residual(%[[R]] : tensor<?x32xbf16>)
 // CHECK: return %[[Y]], %[[Y]]
-// REMARK: epilogue-fused{{.*}}residual
+// REMARK: EpilogueFused{{.*}}residual
 func.func @residual(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %r: tensor<?x32xbf16>, %e: tensor<?x32xbf16>, %o: tensor<?x32xbf16>) -> (tensor<?x32xbf16>, tensor<?x32xbf16>) {
   %acc = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xbf16>) -> tensor<?x32xbf16>
   %s = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%r, %acc : tensor<?x32xbf16>, tensor<?x32xbf16>) outs(%o : tensor<?x32xbf16>) {
@@ -302,7 +302,7 @@ func.func @residual_behind_collapse(%x: tensor<4x?x64xbf16>, %w: tensor<64x32xbf
 // CHECK-SAME: %[[B:[a-z0-9]+]]: tensor<32xf32>, %[[R:[a-z0-9]+]]: tensor<?x32xbf16>
 // CHECK-NOT: linalg.
 // CHECK: flashnorm.matmul {{.*}} bias(%[[B]] : tensor<32xf32>) residual(%[[R]] : tensor<?x32xbf16>) outs(%{{.*}} : tensor<?x32xbf16>) {activation = #flashnorm.activation<relu>}
-// REMARK: epilogue-fused{{.*}}bias, relu, residual
+// REMARK: EpilogueFused{{.*}}bias, relu, residual
 func.func @all_in_one_body(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %b: tensor<32xf32>, %r: tensor<?x32xbf16>, %e: tensor<?x32xf32>, %o16: tensor<?x32xbf16>) -> tensor<?x32xbf16> {
   %zero = arith.constant 0.0 : bf16
   %acc = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
@@ -325,7 +325,7 @@ func.func @all_in_one_body(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %b: te
 // CHECK: %[[Y:.*]] = flashnorm.matmul {{.*}} -> tensor<?x32xbf16>
 // CHECK: linalg.generic {{.*}} ins(%[[Y]] : tensor<?x32xbf16>)
 // CHECK-NOT: arith.truncf
-// REMARK: epilogue-fused{{.*}}rounding
+// REMARK: EpilogueFused{{.*}}rounding
 func.func @rounding_in_a_body(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32xf32>, %o: tensor<?x32xf32>) -> tensor<?x32xf32> {
   %acc = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
   %s = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%acc : tensor<?x32xf32>) outs(%o : tensor<?x32xf32>) {

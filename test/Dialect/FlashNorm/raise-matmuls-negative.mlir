@@ -5,7 +5,7 @@
 // IEEE f32 is not compiled.
 // CHECK-LABEL: func @true_f32
 // CHECK: linalg.matmul
-// REMARK: contraction-not-raised{{.*}}linalg.matmul: x is f32; only bf16 and f16 are compiled
+// REMARK: ContractionNotRaised{{.*}}linalg.matmul: x is f32; only bf16 and f16 are compiled
 func.func @true_f32(%x: tensor<?x64xf32>, %w: tensor<64x32xf32>, %e: tensor<?x32xf32>) -> tensor<?x32xf32> {
   %zero = arith.constant 0.0 : f32
   %c = linalg.fill ins(%zero : f32) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
@@ -19,7 +19,7 @@ func.func @true_f32(%x: tensor<?x64xf32>, %w: tensor<64x32xf32>, %e: tensor<?x32
 #id = affine_map<(m, n) -> (m, n)>
 // CHECK-LABEL: func @weight_in_f32
 // CHECK: linalg.matmul
-// REMARK: contraction-not-raised{{.*}}linalg.matmul: x is bf16 but the weight f32
+// REMARK: ContractionNotRaised{{.*}}linalg.matmul: x is bf16 but the weight f32
 func.func @weight_in_f32(%x: tensor<8x64xbf16>, %w: tensor<64x32xf32>) -> tensor<8x32xf32> {
   %ex = tensor.empty() : tensor<8x64xf32>
   %x32 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x64xbf16>) outs(%ex : tensor<8x64xf32>) {
@@ -37,7 +37,7 @@ func.func @weight_in_f32(%x: tensor<8x64xbf16>, %w: tensor<64x32xf32>) -> tensor
 // Nobody set the accumulator to zero.
 // CHECK-LABEL: func @uninitialised
 // CHECK: linalg.matmul
-// REMARK: contraction-not-raised{{.*}}linalg.matmul: the accumulator starts from an uninitialised tensor
+// REMARK: ContractionNotRaised{{.*}}linalg.matmul: the accumulator starts from an uninitialised tensor
 func.func @uninitialised(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>) -> tensor<8x32xf32> {
   %e = tensor.empty() : tensor<8x32xf32>
   %y = linalg.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
@@ -49,7 +49,7 @@ func.func @uninitialised(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>) -> tenso
 // Attention: both operands are activations.
 // CHECK-LABEL: func @attention_scores
 // CHECK: linalg.batch_matmul
-// REMARK: contraction-not-raised{{.*}}linalg.batch_matmul: both operands vary along a leading dimension of the result: neither is a weight
+// REMARK: ContractionNotRaised{{.*}}linalg.batch_matmul: both operands vary along a leading dimension of the result: neither is a weight
 func.func @attention_scores(%q: tensor<4x?x64xbf16>, %k: tensor<4x64x?xbf16>, %e: tensor<4x?x?xf32>) -> tensor<4x?x?xf32> {
   %zero = arith.constant 0.0 : f32
   %c = linalg.fill ins(%zero : f32) outs(%e : tensor<4x?x?xf32>) -> tensor<4x?x?xf32>
@@ -62,7 +62,7 @@ func.func @attention_scores(%q: tensor<4x?x64xbf16>, %k: tensor<4x64x?xbf16>, %e
 // N is not static.
 // CHECK-LABEL: func @dynamic_columns
 // CHECK: linalg.matmul
-// REMARK: contraction-not-raised{{.*}}linalg.matmul: the weight tensor<64x?xbf16> is not static
+// REMARK: ContractionNotRaised{{.*}}linalg.matmul: the weight tensor<64x?xbf16> is not static
 func.func @dynamic_columns(%x: tensor<8x64xbf16>, %w: tensor<64x?xbf16>, %e: tensor<8x?xf32>) -> tensor<8x?xf32> {
   %zero = arith.constant 0.0 : f32
   %c = linalg.fill ins(%zero : f32) outs(%e : tensor<8x?xf32>) -> tensor<8x?xf32>
@@ -75,7 +75,7 @@ func.func @dynamic_columns(%x: tensor<8x64xbf16>, %w: tensor<64x?xbf16>, %e: ten
 // A vector times a matrix.
 // CHECK-LABEL: func @vector
 // CHECK: linalg.vecmat
-// REMARK: contraction-not-raised{{.*}}linalg.vecmat: x is a vector, not a matrix
+// REMARK: ContractionNotRaised{{.*}}linalg.vecmat: x is a vector, not a matrix
 func.func @vector(%x: tensor<64xbf16>, %w: tensor<64x32xbf16>) -> tensor<32xf32> {
   %c = arith.constant dense<0.0> : tensor<32xf32>
   %y = linalg.vecmat ins(%x, %w : tensor<64xbf16>, tensor<64x32xbf16>) outs(%c : tensor<32xf32>) -> tensor<32xf32>
@@ -90,7 +90,7 @@ func.func @vector(%x: tensor<64xbf16>, %w: tensor<64x32xbf16>) -> tensor<32xf32>
 #c = affine_map<(m, n, k) -> (m, n)>
 // CHECK-LABEL: func @accumulator_in_f64
 // CHECK: linalg.generic
-// REMARK: contraction-not-raised{{.*}}linalg.generic: the accumulator is f64; kernels accumulate in f32
+// REMARK: ContractionNotRaised{{.*}}linalg.generic: the accumulator is f64; kernels accumulate in f32
 func.func @accumulator_in_f64(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>) -> tensor<8x32xf64> {
   %c = arith.constant dense<0.0> : tensor<8x32xf64>
   %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%c : tensor<8x32xf64>) {
@@ -112,7 +112,7 @@ func.func @accumulator_in_f64(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>) -> 
 #c = affine_map<(m, n, k) -> (n, m)>
 // CHECK-LABEL: func @transposed_result
 // CHECK: linalg.generic
-// REMARK: contraction-not-raised{{.*}}linalg.generic: the result's last dimension is none of the weight's columns
+// REMARK: ContractionNotRaised{{.*}}linalg.generic: the result's last dimension is none of the weight's columns
 func.func @transposed_result(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<32x?xf32>) -> tensor<32x?xf32> {
   %zero = arith.constant 0.0 : f32
   %c = linalg.fill ins(%zero : f32) outs(%e : tensor<32x?xf32>) -> tensor<32x?xf32>
@@ -135,7 +135,7 @@ func.func @transposed_result(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: 
 #c = affine_map<(m, n, k) -> (m, n)>
 // CHECK-LABEL: func @not_a_product
 // CHECK: linalg.generic
-// REMARK-NOT: contraction-not-raised
+// REMARK-NOT: ContractionNotRaised
 func.func @not_a_product(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>) -> tensor<8x32xf32> {
   %c = arith.constant dense<0.0> : tensor<8x32xf32>
   %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%c : tensor<8x32xf32>) {
@@ -157,7 +157,7 @@ func.func @not_a_product(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>) -> tenso
 #c = affine_map<(m, n, k) -> (m, n)>
 // CHECK-LABEL: func @weight_varies_with_rows
 // CHECK: linalg.generic
-// REMARK: contraction-not-raised{{.*}}linalg.generic: both operands vary along a leading dimension
+// REMARK: ContractionNotRaised{{.*}}linalg.generic: both operands vary along a leading dimension
 func.func @weight_varies_with_rows(%x: tensor<8x64xbf16>, %w: tensor<8x64x32xbf16>) -> tensor<8x32xf32> {
   %c = arith.constant dense<0.0> : tensor<8x32xf32>
   %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<8x64xbf16>, tensor<8x64x32xbf16>) outs(%c : tensor<8x32xf32>) {

@@ -7,7 +7,7 @@
 // CHECK-NOT: linalg.
 // CHECK: %[[Y:.*]] = flashnorm.matmul ins(%[[X]], %[[W]] : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%{{.*}} : tensor<?x32xf32>) -> tensor<?x32xf32>
 // CHECK: return %[[Y]]
-// REMARK: matmul-raised{{.*}}M=? N=32 K=64, weight [K,N]
+// REMARK: MatmulRaised{{.*}}M=? N=32 K=64, weight [K,N]
 func.func @named(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32xf32>) -> tensor<?x32xf32> {
   %zero = arith.constant 0.0 : f32
   %c = linalg.fill ins(%zero : f32) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
@@ -27,7 +27,7 @@ func.func @named(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32x
 // CHECK-NOT: linalg.
 // CHECK: %[[Y:.*]] = flashnorm.matmul ins(%[[X]], %[[W]] : tensor<8x64xf16>, tensor<32x64xf16>) outs(%{{.*}} : tensor<8x32xf16>) {transpose_weight} -> tensor<8x32xf16>
 // CHECK: return %[[Y]]
-// REMARK: matmul-raised{{.*}}M=8 N=32 K=64, weight [N,K]
+// REMARK: MatmulRaised{{.*}}M=8 N=32 K=64, weight [N,K]
 func.func @transposed_map_and_truncf(%x: tensor<8x64xf16>, %w: tensor<32x64xf16>) -> tensor<8x32xf16> {
   %c = arith.constant dense<0.0> : tensor<8x32xf32>
   %y = linalg.matmul indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<8x64xf16>, tensor<32x64xf16>) outs(%c : tensor<8x32xf32>) -> tensor<8x32xf32>
@@ -255,7 +255,7 @@ func.func @several_dimensions(%x: tensor<?x4x16xbf16>, %w: tensor<2x16x4x16xbf16
 // CHECK-SAME: (%[[X:.*]]: tensor<8x64xbf16>, %[[W:.*]]: tensor<64x32xbf16>, %[[B:.*]]: tensor<32xbf16>
 // CHECK-NOT: linalg.
 // CHECK: flashnorm.matmul ins(%[[X]], %[[W]] {{.*}} bias(%[[B]] : tensor<32xbf16>)
-// REMARK: matmul-raised{{.*}}M=8 N=32 K=64, weight [K,N], bias
+// REMARK: MatmulRaised{{.*}}M=8 N=32 K=64, weight [K,N], bias
 func.func @bias_as_start_value(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %b: tensor<32xbf16>) -> tensor<8x32xf32> {
   %e = tensor.empty() : tensor<8x32xf32>
   %c = linalg.generic {indexing_maps = [#v, #id], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<32xbf16>) outs(%e : tensor<8x32xf32>) {

@@ -8,7 +8,7 @@
 // The divisor is not the number of terms.
 // CHECK-LABEL: func @divisor_of_another_size(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=divisor_of_another_size | Remark="sum of squares under a root is not raised: the sum of 64 terms is divided by 63"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=divisor_of_another_size | Remark="sum of squares under a root is not raised: the sum of 64 terms is divided by 63"
 func.func @divisor_of_another_size(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<63.0> : tensor<8xf32>
@@ -27,7 +27,7 @@ func.func @divisor_of_another_size(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // The divisor is not known.
 // CHECK-LABEL: func @divisor_is_argument(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=divisor_is_argument | Remark="sum of squares under a root is not raised: 'arith.divf' comes between the sum and the root"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=divisor_is_argument | Remark="sum of squares under a root is not raised: 'arith.divf' comes between the sum and the root"
 func.func @divisor_is_argument(%x: tensor<8x64xf32>, %d: tensor<8xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -46,7 +46,7 @@ func.func @divisor_is_argument(%x: tensor<8x64xf32>, %d: tensor<8xf32>) -> tenso
 // Epsilon is added to the divisor.
 // CHECK-LABEL: func @divisor_plus_epsilon(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=divisor_plus_epsilon | Remark="sum of squares under a root is not raised: the sum of 64 terms is divided by 64.001"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=divisor_plus_epsilon | Remark="sum of squares under a root is not raised: the sum of 64 terms is divided by 64.001"
 func.func @divisor_plus_epsilon(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.001> : tensor<8xf32>
@@ -65,7 +65,7 @@ func.func @divisor_plus_epsilon(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // The factor is further from 1/N than rounding explains.
 // CHECK-LABEL: func @factor_two_units_off(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=factor_two_units_off | Remark="sum of squares under a root is not raised: the sum of 64 terms is multiplied by 0.01562501"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=factor_two_units_off | Remark="sum of squares under a root is not raised: the sum of 64 terms is multiplied by 0.01562501"
 func.func @factor_two_units_off(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<0.01562501> : tensor<8xf32>
@@ -84,7 +84,7 @@ func.func @factor_two_units_off(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // A sum instead of a mean.
 // CHECK-LABEL: func @no_divisor(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=no_divisor | Remark="sum of squares under a root is not raised: the sum is not divided by its number of terms"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=no_divisor | Remark="sum of squares under a root is not raised: the sum is not divided by its number of terms"
 func.func @no_divisor(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -102,7 +102,7 @@ func.func @no_divisor(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // The exponent is nearly 2.
 // CHECK-LABEL: func @exponent_not_two(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=exponent_not_two | Remark="sum of squares under a root is not raised: the exponent is 1.999, not 2"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=exponent_not_two | Remark="sum of squares under a root is not raised: the exponent is 1.999, not 2"
 func.func @exponent_not_two(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -122,7 +122,7 @@ func.func @exponent_not_two(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // The numerator of the root is 2.
 // CHECK-LABEL: func @two_over_root(
 // CHECK:         math.sqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=two_over_root | Remark="sum of squares under a root is not raised: the product has a further factor 2"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=two_over_root | Remark="sum of squares under a root is not raised: the product has a further factor 2"
 func.func @two_over_root(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -143,7 +143,7 @@ func.func @two_over_root(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // Epsilon is added to the root.
 // CHECK-LABEL: func @epsilon_outside_root(
 // CHECK:         math.sqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=epsilon_outside_root | Remark="sum of squares under a root is not raised: no epsilon is added under the root"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=epsilon_outside_root | Remark="sum of squares under a root is not raised: no epsilon is added under the root"
 func.func @epsilon_outside_root(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -162,7 +162,7 @@ func.func @epsilon_outside_root(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // There is no epsilon.
 // CHECK-LABEL: func @no_epsilon(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=no_epsilon | Remark="sum of squares under a root is not raised: no epsilon is added under the root"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=no_epsilon | Remark="sum of squares under a root is not raised: no epsilon is added under the root"
 func.func @no_epsilon(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -180,7 +180,7 @@ func.func @no_epsilon(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // A clamp instead of epsilon.
 // CHECK-LABEL: func @clamped(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=clamped | Remark="sum of squares under a root is not raised: the variance is clamped by a maximum instead of adding epsilon"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=clamped | Remark="sum of squares under a root is not raised: the variance is clamped by a maximum instead of adding epsilon"
 func.func @clamped(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -199,7 +199,7 @@ func.func @clamped(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // Epsilon is negative.
 // CHECK-LABEL: func @negative_epsilon(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=negative_epsilon | Remark="sum of squares under a root is not raised: epsilon is -1e-05, not finite and 0 or more"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=negative_epsilon | Remark="sum of squares under a root is not raised: epsilon is -1e-05, not finite and 0 or more"
 func.func @negative_epsilon(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -218,7 +218,7 @@ func.func @negative_epsilon(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // Epsilon is not known.
 // CHECK-LABEL: func @epsilon_is_argument(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=epsilon_is_argument | Remark="sum of squares under a root is not raised: epsilon is not a constant"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=epsilon_is_argument | Remark="sum of squares under a root is not raised: epsilon is not a constant"
 func.func @epsilon_is_argument(%x: tensor<8x64xf32>, %eps_arg: tensor<8xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -237,7 +237,7 @@ func.func @epsilon_is_argument(%x: tensor<8x64xf32>, %eps_arg: tensor<8xf32>) ->
 // The sum starts from one.
 // CHECK-LABEL: func @sum_from_one(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=sum_from_one | Remark="sum of squares under a root is not raised: the sum starts from 1, not from 0"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=sum_from_one | Remark="sum of squares under a root is not raised: the sum starts from 1, not from 0"
 func.func @sum_from_one(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<1.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -256,7 +256,7 @@ func.func @sum_from_one(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // The sum starts from an uninitialised tensor.
 // CHECK-LABEL: func @sum_from_nothing(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=sum_from_nothing | Remark="sum of squares under a root is not raised: the sum does not start from a constant"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=sum_from_nothing | Remark="sum of squares under a root is not raised: the sum does not start from a constant"
 func.func @sum_from_nothing(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -276,7 +276,7 @@ func.func @sum_from_nothing(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // The numerator is another tensor.
 // CHECK-LABEL: func @other_numerator(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=other_numerator | Remark="sum of squares under a root is not raised: no product of the root and the tensor whose squares are summed was found"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=other_numerator | Remark="sum of squares under a root is not raised: no product of the root and the tensor whose squares are summed was found"
 func.func @other_numerator(%x: tensor<8x64xf32>, %z: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -295,7 +295,7 @@ func.func @other_numerator(%x: tensor<8x64xf32>, %z: tensor<8x64xf32>) -> tensor
 // An op that is not known comes between the sum and the root.
 // CHECK-LABEL: func @unknown_op(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=unknown_op | Remark="sum of squares under a root is not raised: 'func.call' comes between the sum and the root"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=unknown_op | Remark="sum of squares under a root is not raised: 'func.call' comes between the sum and the root"
 func.func @unknown_op(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -315,7 +315,7 @@ func.func @unknown_op(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // The numerator is multiplied by the root.
 // CHECK-LABEL: func @times_root(
 // CHECK:         math.sqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=times_root | Remark="sum of squares under a root is not raised: the numerator is multiplied by the root, not divided by it"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=times_root | Remark="sum of squares under a root is not raised: the numerator is multiplied by the root, not divided by it"
 func.func @times_root(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -334,7 +334,7 @@ func.func @times_root(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // The squares are of centred values, the numerator is not.
 // CHECK-LABEL: func @numerator_not_centred(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=numerator_not_centred | Remark="sum of squares under a root is not raised: the squares are of centred values but the numerator is not centred"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=numerator_not_centred | Remark="sum of squares under a root is not raised: the squares are of centred values but the numerator is not centred"
 func.func @numerator_not_centred(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
@@ -357,7 +357,7 @@ func.func @numerator_not_centred(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // The numerator is centred, the squares are not.
 // CHECK-LABEL: func @only_numerator_centred(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=only_numerator_centred | Remark="sum of squares under a root is not raised: the numerator is centred but the squares are not of centred values"
+// REMARK:      [Missed] NormNotRaised | {{.*}}Function=only_numerator_centred | Remark="sum of squares under a root is not raised: the numerator is centred but the squares are not of centred values"
 func.func @only_numerator_centred(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>

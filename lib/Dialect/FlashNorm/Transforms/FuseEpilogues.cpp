@@ -436,10 +436,10 @@ struct FuseEpilogues : ::flashnorm::impl::FuseEpiloguesPassBase<FuseEpilogues> {
       names.push_back(step->name);
     }
     if (!names.empty())
-      remark::passed(loc, remarkOpts("epilogue-fused"))
+      remark::passed(loc, remarkOpts("EpilogueFused"))
           << llvm::join(names, ", ");
     if (!reason.empty())
-      remark::missed(loc, remarkOpts("epilogue-not-fused")) << reason;
+      remark::missed(loc, remarkOpts("EpilogueNotFused")) << reason;
   }
 };
 } // namespace

@@ -146,7 +146,7 @@ struct RaiseMatmuls : ::flashnorm::impl::RaiseMatmulsPassBase<RaiseMatmuls> {
       }
       if (failed(match)) {
         ++declined;
-        remark::missed(loc, remarkOpts("contraction-not-raised"))
+        remark::missed(loc, remarkOpts("ContractionNotRaised"))
             << (op->getName().getStringRef() + ": " + reason).str();
         continue;
       }
@@ -158,7 +158,7 @@ struct RaiseMatmuls : ::flashnorm::impl::RaiseMatmulsPassBase<RaiseMatmuls> {
         rows = ShapedType::isDynamic(size) || ShapedType::isDynamic(rows)
                    ? ShapedType::kDynamic
                    : rows * size;
-      remark::passed(loc, remarkOpts("matmul-raised"))
+      remark::passed(loc, remarkOpts("MatmulRaised"))
           << llvm::formatv("M={0} N={1} K={2}, weight {3}{4}{5}",
                            ShapedType::isDynamic(rows) ? "?"
                                                        : std::to_string(rows),

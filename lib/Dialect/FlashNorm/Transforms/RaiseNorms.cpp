@@ -192,7 +192,7 @@ void RaiseNorms::report(const NormMatch &match, Operation *root) {
   if (statistic.isRawMoments)
     os << "; computes the variance from centred values, not as mean(x^2) - "
           "mean(x)^2";
-  remark::passed(getLocation(root), getRemark("norm-raised"))
+  remark::passed(getLocation(root), getRemark("NormRaised"))
       << remark::add("{0}", text);
 }
 
@@ -281,7 +281,7 @@ void RaiseNorms::reportMisses() {
       return;
     ++numFound;
     ++numDeclined;
-    remark::missed(getLocation(root), getRemark("norm-not-raised"))
+    remark::missed(getLocation(root), getRemark("NormNotRaised"))
         << remark::add("sum of squares under a root is not raised: {0}", *why);
   };
   getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
