@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LeadingReshapes.h"
+#include "ProductRounding.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -33,6 +34,8 @@ using namespace flashnorm;
 
 /// Larger constants stay out of the IR.
 static constexpr int64_t maxConstantBytes = 1 << 20;
+/// What fusion may do to the RMS error of a result.
+static constexpr double maxErrorRatio = 1.05;
 
 namespace {
 /// A value that is the same on every call: a frozen argument or a constant.
@@ -165,16 +168,16 @@ std::string Folder::fold(RMSNormOp norm, ArrayRef<MatmulOp> matmuls) {
   // First all checks, so that all consumers are changed or none.
   std::optional<Factor> normWeight = getFactor(entry, norm.getWeight());
   if (!normWeight)
-    return "its weight is neither a frozen argument nor a constant of at most "
-           "1 MB";
+    return "its weight is neither an argument with 'flashnorm.frozen' nor a "
+           "constant of at most 1 MB";
   bool needsArgument = false;
   for (MatmulOp matmul : matmuls) {
     if (matmul.getPreNorm())
       return "a matmul after it has a norm before it already";
     std::optional<Factor> weight = getFactor(entry, matmul.getWeight());
     if (!weight)
-      return "the weight of a matmul after it is neither a frozen argument nor "
-             "a constant of at most 1 MB";
+      return "the weight of a matmul after it is neither an argument with "
+             "'flashnorm.frozen' nor a constant of at most 1 MB";
     // The product of two such weights easily leaves the range of f16, where the
     // original's result is finite.
     if (getElementTypeOrSelf(matmul.getWeight().getType()).isF16())
@@ -183,6 +186,17 @@ std::string Folder::fold(RMSNormOp norm, ArrayRef<MatmulOp> matmuls) {
     for (Value value : {norm.getWeight(), matmul.getWeight()})
       if (!isMultipliable(getElementTypeOrSelf(value.getType())))
         return "a weight is wider than 32 bits and not f64";
+    if (!normWeight->constant)
+      continue;
+    FoldError error =
+        predictFoldError(normWeight->constant, matmul, norm.getCast());
+    if (error.ratio > maxErrorRatio)
+      return llvm::formatv(
+                 "{0:P0} of its weight are 1.5 times a power of two, whose "
+                 "products with W are often ties: predicted error {1:F3} times "
+                 "the original's, at most {2:F2} is accepted",
+                 error.shareOfThrees, error.ratio, maxErrorRatio)
+          .str();
   }
   if (needsArgument) {
     if (hasCallers())

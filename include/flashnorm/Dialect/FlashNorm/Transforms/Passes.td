@@ -77,7 +77,7 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
     mean(x^2) - mean(x)^2 becomes the variance of centred values. Epsilon is the
     shortest decimal number that is the same f32.
 
-    Remarks (category `flashnorm-raise-norms`): `norm-raised`; `norm-not-raised`,
+    Remarks (category `flashnorm-raise-norms`): `NormRaised`; `NormNotRaised`,
     with the condition that does not hold, for each root of a sum of squares that
     no norm has used.
   }];
@@ -133,8 +133,8 @@ def RaiseMatmulsPass : Pass<"flashnorm-raise-matmuls", "::mlir::func::FuncOp"> {
     source rounds each product or partial sum to bf16 or f16. A start value is
     added after the products, not before.
 
-    Remarks (category `flashnorm-raise-matmuls`): `matmul-raised` with M, N, K;
-    `contraction-not-raised` with the condition that failed.
+    Remarks (category `flashnorm-raise-matmuls`): `MatmulRaised` with M, N, K;
+    `ContractionNotRaised` with the condition that failed.
   }];
   let statistics = [
     Statistic<"found", "found", "Number of float contractions found">,
@@ -186,8 +186,8 @@ def FuseEpiloguesPass : Pass<"flashnorm-fuse-epilogues", "::mlir::func::FuncOp">
     Numerics: everything runs in f32 and is rounded once; roundings of the
     source between the steps are skipped, which is more accurate.
 
-    Remarks (category `flashnorm-fuse-epilogues`): `epilogue-fused` with the
-    steps, `epilogue-not-fused` with what stood in the way.
+    Remarks (category `flashnorm-fuse-epilogues`): `EpilogueFused` with the
+    steps, `EpilogueNotFused` with what stood in the way.
   }];
   let statistics = [
     Statistic<"biases", "biases", "Number of biases fused">,
@@ -246,17 +246,23 @@ def FoldNormWeightPass : Pass<"flashnorm-fold-norm-weight", "::mlir::ModuleOp"> 
     Preconditions, for each norm: an `rms_norm` with a weight; all uses of its
     result are the input of a `flashnorm.matmul` without a norm before it,
     possibly through reshapes of the leading dimensions; its weight and theirs
-    are frozen arguments or constants; W is not f16, whose range the product
-    easily leaves; nothing else in the module calls or refers to the function.
-    All consumers are changed or none.
+    are arguments with `flashnorm.frozen` or constants; W is not f16, whose
+    range the product easily leaves; nothing else in the module calls or refers
+    to the function; where the weight is a constant, a predicted error of at most
+    1.05 times the original's. All consumers are changed or none.
 
     Numerics: changes rounding. `g * W` is computed in f32 (f64 when a factor
     is), and rounded once to the type of W; the norm's own product is rounded
-    without `g`.
+    without `g`. So the rounding of W' takes the place of that of `g * x`, where
+    the norm is fused after this, and is as large for most values. Where an
+    element of `g` is 1.5 times a power of two it is 1.11 times as large (RMS),
+    as ties are frequent, and a bf16 result at most 1.054 times as far off. For a
+    constant `g` this is predicted and declined beyond 1.05; the values of a
+    frozen argument are not known. A power of two rounds nothing.
 
-    Remarks (category `flashnorm-fold-norm-weight`): passed for each folded
-    weight, missed for each norm with a weight in front of a matmul that keeps
-    it, with the reason.
+    Remarks (category `flashnorm-fold-norm-weight`): `NormWeightFolded` for each
+    folded weight, `NormWeightKept` for each norm with a weight in front of a
+    matmul that keeps it, with the reason.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::flashnorm::FlashNormDialect",
@@ -323,9 +329,9 @@ def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::func::FuncOp"> {
     rounded; statistics are of the x that the MMA reads. x W is computed unscaled
     and may overflow f32 where the original does not: docs/Planning.md says when.
 
-    Remarks (category `flashnorm-fuse-norms`): passed for each fused norm with
-    plan and estimate, missed for each other norm with the reason for each of the
-    two places.
+    Remarks (category `flashnorm-fuse-norms`): `NormFused` for each fused norm
+    with plan and estimate, `NormLeftUnfused` for each other norm with the reason
+    for each of the two places.
   }];
   let dependentDialects = ["::flashnorm::FlashNormDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -362,8 +368,9 @@ def PlanPass : Pass<"flashnorm-plan", "::mlir::func::FuncOp"> {
     Leaves alone: matmuls that no kernel can run (element types, sizes that are
     not multiples of 8, rows that are too wide); they lower to linalg.
 
-    Remarks (category `flashnorm-plan`): passed for each plan, with threads,
-    shared memory and estimated time; missed for each matmul without one, with
+    Remarks (category `flashnorm-plan`): `MatmulPlanned` for each plan, with
+    threads, shared memory (a bound: the kernel's own number stands in its launch
+    ABI) and estimated time; `MatmulNotPlanned` for each matmul without one, with
     the number that decided.
   }];
   let dependentDialects = ["::flashnorm::FlashNormDialect"];
