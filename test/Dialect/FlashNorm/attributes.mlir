@@ -116,3 +116,24 @@ func.func private @source_type(tensor<9xf32>, tensor<4xf32> {flashnorm.prepared 
 // After bufferization, results may have become arguments.
 func.func private @prepare(memref<8xf32>, memref<4xf32>)
 func.func private @lowered(memref<8xf32>, memref<4xf32> {flashnorm.prepared = 0 : i64}) attributes {flashnorm.prepare_weights = @prepare}
+
+// -----
+
+// A misspelt attribute would do nothing.
+// expected-error @+1 {{unknown attribute 'flashnorm.frozn' on argument 0; FlashNorm has 'flashnorm.frozen', 'flashnorm.prepared' and 'flashnorm.source' there}}
+func.func private @misspelt_argument(tensor<4xf32> {flashnorm.frozn})
+
+// -----
+
+// expected-error @+1 {{unknown attribute 'flashnorm.frozen' on result 0; FlashNorm has none there}}
+func.func private @on_result() -> (tensor<4xf32> {flashnorm.frozen})
+
+// -----
+
+// expected-error @+1 {{unknown attribute 'flashnorm.frozen' on an operation; FlashNorm has 'flashnorm.prepare_weights', 'flashnorm.launch_abi' and 'flashnorm.manifest' there}}
+func.func private @on_function() attributes {flashnorm.frozen}
+
+// -----
+
+// expected-error @+1 {{'flashnorm.manifest' must be a dictionary, got 1 : i64}}
+module attributes {flashnorm.manifest = 1 : i64} {}

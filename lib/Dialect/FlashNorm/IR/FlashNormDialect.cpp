@@ -62,6 +62,20 @@ void FlashNormDialect::initialize() {
       >();
 }
 
+/// A misspelt attribute would do nothing, and nobody would know.
+static LogicalResult rejectAttribute(Operation *op, NamedAttribute attribute,
+                                     const Twine &where, StringRef legal) {
+  return op->emitOpError() << "unknown attribute '"
+                           << attribute.getName().getValue() << "' on " << where
+                           << "; FlashNorm has " << legal << " there";
+}
+
+LogicalResult FlashNormDialect::verifyRegionResultAttribute(
+    Operation *op, unsigned regionIndex, unsigned resultIndex,
+    NamedAttribute attribute) {
+  return rejectAttribute(op, attribute, "result " + Twine(resultIndex), "none");
+}
+
 LogicalResult
 FlashNormDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
                                            unsigned argIndex,
@@ -70,7 +84,9 @@ FlashNormDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
   bool isUnit = name == getFrozenAttrName();
   bool isIndex = name == getPreparedAttrName() || name == getSourceAttrName();
   if (!isUnit && !isIndex)
-    return success();
+    return rejectAttribute(
+        op, attribute, "argument " + Twine(argIndex),
+        "'flashnorm.frozen', 'flashnorm.prepared' and 'flashnorm.source'");
   if (!isa<FunctionOpInterface>(op))
     return op->emitOpError()
            << "only arguments of a function can be '" << name.getValue() << "'";
@@ -163,8 +179,21 @@ static LogicalResult verifyPrepareFunction(FunctionOpInterface entry,
 LogicalResult
 FlashNormDialect::verifyOperationAttribute(Operation *op,
                                            NamedAttribute attribute) {
-  if (attribute.getName() != getPrepareWeightsAttrName())
-    return success();
+  StringAttr attributeName = attribute.getName();
+  // Conversions leave these; docs/LaunchABI.md says what is in them.
+  if (attributeName == "flashnorm.launch_abi" ||
+      attributeName == "flashnorm.manifest") {
+    if (isa<DictionaryAttr>(attribute.getValue()))
+      return success();
+    return op->emitOpError()
+           << "'" << attributeName.getValue() << "' must be a dictionary, got "
+           << attribute.getValue();
+  }
+  if (attributeName != getPrepareWeightsAttrName())
+    return rejectAttribute(
+        op, attribute, "an operation",
+        "'flashnorm.prepare_weights', 'flashnorm.launch_abi' and "
+        "'flashnorm.manifest'");
   auto entry = dyn_cast<FunctionOpInterface>(op);
   if (!entry)
     return op->emitOpError() << "only a function can have '"

@@ -33,6 +33,10 @@ def FlashNorm_Dialect : Dialect {
     - `flashnorm.prepare_weights = @f`: @f computes the prepared arguments; see
       `--flashnorm-fold-norm-weight`.
 
+    Compiled kernels have `flashnorm.launch_abi` and a `gpu.binary` of them
+    `flashnorm.manifest` (dictionaries; docs/LaunchABI.md). Any other discardable
+    attribute of the dialect is an error, so that a misspelt one is noticed.
+
     On tensors these are verified together: @f is a function of the module, a
     prepared argument has the type of the result that it names, and an argument
     of @f that of its source.
@@ -43,6 +47,7 @@ def FlashNorm_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let hasOperationAttrVerify = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
