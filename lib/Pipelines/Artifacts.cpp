@@ -67,14 +67,13 @@ FailureOr<std::vector<Artifact>> flashnorm::collectArtifacts(ModuleOp module) {
 
 llvm::Expected<std::optional<std::string>>
 flashnorm::assembleArtifact(const Artifact &artifact, StringRef ptxas) {
-  std::optional<std::string> program = findPtxas(ptxas);
-  if (!program) {
-    if (!ptxas.empty())
-      return llvm::createStringError("cannot run '" + ptxas + "'");
+  llvm::Expected<std::optional<std::string>> program = findPtxas(ptxas);
+  if (!program)
+    return program.takeError();
+  if (!*program)
     return std::nullopt;
-  }
   llvm::Expected<std::string> cubin =
-      assemble(*program, artifact.object, artifact.chip);
+      assemble(**program, artifact.object, artifact.chip);
   if (!cubin)
     return cubin.takeError();
   return std::optional<std::string>(std::move(*cubin));

@@ -14,8 +14,10 @@
 namespace flashnorm {
 
 /// Path of ptxas: `requested` if not empty, else $FLASHNORM_PTXAS, the search
-/// path, $CUDA_HOME/bin, /usr/local/cuda/bin. None when there is none.
-std::optional<std::string> findPtxas(llvm::StringRef requested = "");
+/// path, $CUDA_HOME/bin, /usr/local/cuda/bin. None when there is none; an error
+/// when one of the first two names something that cannot run.
+llvm::Expected<std::optional<std::string>>
+findPtxas(llvm::StringRef requested = "");
 
 /// Assembles PTX text. Fails when ptxas does, and on what would be slow without
 /// a word: spilled registers, and serialised wgmma (warnings C7510 to C7514).

@@ -30,7 +30,8 @@ struct Artifact {
 mlir::FailureOr<std::vector<Artifact>> collectArtifacts(mlir::ModuleOp module);
 
 /// Machine code for an artifact's PTX. None when there is no ptxas; an error
-/// when `ptxas` names one that cannot run, and when assembling fails.
+/// when `ptxas` or $FLASHNORM_PTXAS names one that cannot run, and when
+/// assembling fails.
 llvm::Expected<std::optional<std::string>>
 assembleArtifact(const Artifact &artifact, llvm::StringRef ptxas = "");
 

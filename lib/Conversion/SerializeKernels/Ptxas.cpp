@@ -18,18 +18,28 @@
 
 using namespace llvm;
 
-std::optional<std::string> flashnorm::findPtxas(StringRef requested) {
+Expected<std::optional<std::string>> flashnorm::findPtxas(StringRef requested) {
   auto executable = [](const Twine &path) -> std::optional<std::string> {
     if (sys::fs::can_execute(path))
       return path.str();
     return std::nullopt;
   };
-  if (!requested.empty())
-    return executable(requested);
-  if (auto path = sys::Process::GetEnv("FLASHNORM_PTXAS"))
-    return executable(*path);
+  if (!requested.empty()) {
+    if (auto path = executable(requested))
+      return path;
+    return createStringError("cannot run '" + requested + "'");
+  }
+  // A path that somebody set is meant: another ptxas in its place would be a
+  // surprise, and so would none.
+  auto environment = sys::Process::GetEnv("FLASHNORM_PTXAS");
+  if (environment && !environment->empty()) {
+    if (auto path = executable(*environment))
+      return path;
+    return createStringError("cannot run '" + *environment +
+                             "', which FLASHNORM_PTXAS names");
+  }
   if (auto path = sys::findProgramByName("ptxas"))
-    return *path;
+    return std::optional<std::string>(*path);
   if (auto home = sys::Process::GetEnv("CUDA_HOME"))
     if (auto path = executable(*home + "/bin/ptxas"))
       return path;

@@ -129,15 +129,15 @@ LogicalResult SerializeKernels::serialize(gpu::GPUModuleOp module) {
   gpu::CompilationTarget kind = gpu::CompilationTarget::Assembly;
   std::string data = ptx.str();
   if (format == "cubin") {
-    std::optional<std::string> program = findPtxas(ptxas);
-    if (!program && !ptxas.empty())
-      return emitError(module.getLoc()) << "cannot run '" << ptxas << "'";
+    llvm::Expected<std::optional<std::string>> program = findPtxas(ptxas);
     if (!program)
+      return emitError(module.getLoc()) << llvm::toString(program.takeError());
+    if (!*program)
       return emitError(module.getLoc())
              << "format=cubin needs ptxas, which is neither in the search path "
                 "nor under CUDA_HOME; use format=ptx or name it with ptxas=";
     llvm::Expected<std::string> cubin =
-        assemble(*program, ptx, (*target)->chip);
+        assemble(**program, ptx, (*target)->chip);
     if (!cubin)
       return emitError(module.getLoc()) << llvm::toString(cubin.takeError());
     data = std::move(*cubin);
