@@ -11,7 +11,14 @@ namespace mlir {
 class DialectRegistry;
 } // namespace mlir
 
+namespace llvm {
+class raw_ostream;
+} // namespace llvm
+
 namespace flashnorm {
+
+/// What a tool says to --version: FlashNorm's version, and LLVM's.
+void printVersion(llvm::raw_ostream &os);
 
 /// Adds FlashNorm's dialects and the interfaces that its passes rely on.
 void registerDialects(mlir::DialectRegistry &registry);

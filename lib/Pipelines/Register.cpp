@@ -16,8 +16,15 @@
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
+
+void flashnorm::printVersion(llvm::raw_ostream &os) {
+  os << "FlashNorm version " << FLASHNORM_VERSION << ", LLVM version "
+     << LLVM_VERSION_STRING << '\n';
+}
 
 void flashnorm::registerDialects(DialectRegistry &registry) {
   registry.insert<FlashNormDialect, kernel::KernelDialect>();

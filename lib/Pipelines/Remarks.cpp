@@ -8,15 +8,12 @@
 #include "flashnorm/Pipelines/Remarks.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Remarks.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
 #include <mutex>
 
 using namespace mlir;
 using namespace flashnorm;
 
-/// The first file position in a location, however it is wrapped.
-static std::string describe(Location loc) {
+std::string flashnorm::describeLocation(Location loc) {
   std::string text;
   loc->walk([&](Location inner) {
     auto file = dyn_cast<FileLineColLoc>(inner);
@@ -42,7 +39,7 @@ public:
     collected.category = remark.getCategoryName().str();
     collected.name = remark.getRemarkName().str();
     collected.function = remark.getFunction().str();
-    collected.location = describe(remark.getLocation());
+    collected.location = describeLocation(remark.getLocation());
     for (const auto &argument : remark.getArgs())
       collected.message += argument.val;
     // Functions are processed in parallel.
@@ -66,43 +63,4 @@ LogicalResult flashnorm::collectRemarks(MLIRContext &context,
   return remark::enableOptimizationRemarks(
       context, std::make_unique<Collector>(remarks),
       std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
-}
-
-/// One line of a table of two columns: a title, then what is said of it.
-static void printRow(raw_ostream &os, StringRef where, StringRef what) {
-  os << "  " << llvm::left_justify(where, 28) << ' ' << what << '\n';
-}
-
-void flashnorm::printSummary(raw_ostream &os,
-                             const std::vector<CollectedRemark> &remarks) {
-  unsigned fused = 0, unfused = 0, planned = 0, unplanned = 0;
-  for (const CollectedRemark &remark : remarks) {
-    if (remark.category == "flashnorm-fuse-norms")
-      ++(remark.isPassed ? fused : unfused);
-    if (remark.category == "flashnorm-plan")
-      ++(remark.isPassed ? planned : unplanned);
-  }
-  auto shortLocation = [](StringRef location) {
-    return location.substr(location.rfind('/') + 1);
-  };
-  os << "norms: " << fused + unfused << " found, " << fused << " fused, "
-     << unfused << " left unfused\n";
-  for (const CollectedRemark &remark : remarks)
-    if (remark.category == "flashnorm-fuse-norms")
-      printRow(os, shortLocation(remark.location), remark.message);
-  os << "matmuls: " << planned << " compiled, " << unplanned
-     << " left to the host\n";
-  for (const CollectedRemark &remark : remarks)
-    if (remark.category == "flashnorm-plan")
-      printRow(os, shortLocation(remark.location), remark.message);
-  bool isFirst = true;
-  for (const CollectedRemark &remark : remarks) {
-    if (remark.isPassed || remark.category == "flashnorm-fuse-norms" ||
-        remark.category == "flashnorm-plan")
-      continue;
-    if (isFirst)
-      os << "not raised or not folded:\n";
-    isFirst = false;
-    printRow(os, shortLocation(remark.location), remark.message);
-  }
 }

@@ -18,6 +18,8 @@
 #include "flashnorm/Pipelines/Artifacts.h"
 #include "flashnorm/Pipelines/Pipelines.h"
 #include "flashnorm/Pipelines/Remarks.h"
+#include "flashnorm/Pipelines/Summary.h"
+#include "flashnorm/Planning/Target.h"
 #include "flashnorm/Register.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/AsmState.h"
@@ -35,6 +37,8 @@ using namespace flashnorm;
 namespace {
 struct Options {
   llvm::cl::OptionCategory category{"flashnorm-compile options"};
+  std::string chipHelp =
+      "target chip: " + describeLegalChips() + " (default: sm_90a)";
   llvm::cl::opt<std::string> input{
       llvm::cl::Positional, llvm::cl::desc("<input file>"), llvm::cl::init("-"),
       llvm::cl::cat(category)};
@@ -42,18 +46,23 @@ struct Options {
       "o", llvm::cl::desc("directory for the artifacts, made if missing"),
       llvm::cl::value_desc("directory"), llvm::cl::init(""),
       llvm::cl::cat(category)};
-  llvm::cl::opt<std::string> chip{"chip", llvm::cl::desc("target chip"),
+  llvm::cl::opt<std::string> chip{"chip", llvm::cl::desc(chipHelp),
                                   llvm::cl::init("sm_90a"),
                                   llvm::cl::cat(category)};
   llvm::cl::opt<std::string> family{
-      "family", llvm::cl::desc("MMA family: auto, mma_sync, wgmma or tcgen05"),
+      "family",
+      llvm::cl::desc("MMA family: auto, mma_sync, wgmma or tcgen05 (default: "
+                     "auto, which is wgmma on sm_90a, else mma_sync)"),
       llvm::cl::init("auto"), llvm::cl::cat(category)};
   llvm::cl::opt<int64_t> ptxVersion{
       "ptx-version",
-      llvm::cl::desc("PTX ISA version, 86 for 8.6; 0: the chip's default"),
+      llvm::cl::desc(
+          "PTX ISA version, 86 for 8.6 (default: 0, the chip's own)"),
       llvm::cl::init(0), llvm::cl::cat(category)};
   llvm::cl::opt<std::string> ptxas{
-      "ptxas", llvm::cl::desc("path of ptxas; empty: looked up"),
+      "ptxas",
+      llvm::cl::desc("path of ptxas (default: $FLASHNORM_PTXAS, the search "
+                     "path, $CUDA_HOME/bin, /usr/local/cuda/bin)"),
       llvm::cl::init(""), llvm::cl::cat(category)};
   llvm::cl::opt<bool> noCubin{"no-cubin", llvm::cl::desc("do not run ptxas"),
                               llvm::cl::cat(category)};
@@ -62,18 +71,27 @@ struct Options {
 };
 } // namespace
 
-static LogicalResult compile(ModuleOp module, const Options &options) {
-  PassManager pm(module.getContext());
+static LogicalResult compile(ModuleOp module, const Options &options,
+                             CompileSummary &summary) {
+  auto run = [&](llvm::function_ref<void(OpPassManager &)> build) {
+    PassManager pm(module.getContext());
+    if (failed(applyPassManagerCLOptions(pm)))
+      return failure();
+    build(pm);
+    return pm.run(module);
+  };
   FuseOptions fuse;
   fuse.chip = options.chip.getValue();
   fuse.family = options.family.getValue();
-  buildFusePipeline(pm, fuse);
   CompileOptions compile;
   compile.chip = options.chip.getValue();
   compile.ptxVersion = options.ptxVersion.getValue();
   compile.format = "ptx";
-  buildCompilePipeline(pm, compile);
-  return pm.run(module);
+  summary.addInput(module);
+  if (failed(run([&](OpPassManager &pm) { buildFusePipeline(pm, fuse); })))
+    return failure();
+  summary.addPlanned(module);
+  return run([&](OpPassManager &pm) { buildCompilePipeline(pm, compile); });
 }
 
 static int fail(const llvm::Twine &message) {
@@ -84,9 +102,11 @@ static int fail(const llvm::Twine &message) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Options options;
+  registerPasses(); // what --mlir-print-ir-after and its like may name
   registerAsmPrinterCLOptions();
   registerMLIRContextCLOptions();
   registerPassManagerCLOptions();
+  llvm::cl::SetVersionPrinter(printVersion);
   llvm::cl::HideUnrelatedOptions(options.category);
   llvm::cl::ParseCommandLineOptions(
       argc, argv, "FlashNorm: from a model's IR to GPU code\n");
@@ -114,7 +134,8 @@ int main(int argc, char **argv) {
   std::vector<CollectedRemark> remarks;
   if (failed(collectRemarks(context, remarks)))
     return fail("cannot set up remarks");
-  if (failed(compile(*module, options)))
+  CompileSummary summary;
+  if (failed(compile(*module, options, summary)))
     return 1;
   FailureOr<std::vector<Artifact>> artifacts = collectArtifacts(*module);
   if (failed(artifacts))
@@ -123,6 +144,7 @@ int main(int argc, char **argv) {
     return fail("the module has " + llvm::Twine(artifacts->size()) +
                 " gpu.binary ops; one manifest describes one: compile a module "
                 "that has none");
+  summary.addCompiled(*module, *artifacts);
 
   // Everything is made before the first byte is written.
   std::vector<OutputFile> files;
@@ -154,7 +176,7 @@ int main(int argc, char **argv) {
   if (llvm::Error error = replaceOutput(options.output, files))
     return fail(llvm::toString(std::move(error)));
   if (!options.quiet) {
-    printSummary(llvm::outs(), remarks);
+    summary.print(llvm::outs(), remarks);
     llvm::outs() << "wrote to " << options.output << ":";
     for (const OutputFile &file : files)
       llvm::outs() << ' ' << file.name;

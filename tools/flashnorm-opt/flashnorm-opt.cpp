@@ -11,6 +11,7 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -20,6 +21,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   flashnorm::registerDialects(registry);
   flashnorm::registerPasses();
+  llvm::cl::SetVersionPrinter(flashnorm::printVersion);
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "FlashNorm optimizer driver\n", registry));
 }

@@ -8,7 +8,6 @@
 #define FLASHNORM_PIPELINES_REMARKS_H
 
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/Support/raw_ostream.h"
 #include <string>
 #include <vector>
 
@@ -30,10 +29,9 @@ struct CollectedRemark {
 llvm::LogicalResult collectRemarks(mlir::MLIRContext &context,
                                    std::vector<CollectedRemark> &remarks);
 
-/// A table with a row for each norm: where it stands, and what happened to it.
-/// Then the matmuls that stay without a plan, with the reason.
-void printSummary(llvm::raw_ostream &os,
-                  const std::vector<CollectedRemark> &remarks);
+/// "file:line:column", the first position in a location, however it is wrapped;
+/// "unknown" where there is none.
+std::string describeLocation(mlir::Location loc);
 
 } // namespace flashnorm
 

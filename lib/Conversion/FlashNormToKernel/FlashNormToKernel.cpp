@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -65,8 +66,17 @@ struct ConvertFlashNormToKernel
 
     OpBuilder builder(&getContext());
     builder.setInsertionPointToEnd(module.getBody());
+    // Not the name of kernels that an earlier compilation took out of the
+    // module: its launches would find ours instead.
+    llvm::StringSet<> taken;
+    module.walk([&](LaunchOp op) {
+      taken.insert(op.getKernel().getRootReference().getValue());
+    });
+    std::string moduleName = "kernels";
+    for (unsigned i = 0; taken.contains(moduleName); ++i)
+      moduleName = "kernels_" + std::to_string(i);
     auto gpuModule =
-        gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
+        gpu::GPUModuleOp::create(builder, module.getLoc(), moduleName);
     SymbolTable(module).insert(gpuModule);
     module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
                     builder.getUnitAttr());
