@@ -8,7 +8,7 @@
 // RUN: %{run} --compare=all 2>&1 | FileCheck %s --check-prefix=COMPARE
 // COMPARE: error: comparison 'all' is unknown; legal are reference, none
 // RUN: %{run} --speed 2>&1 | FileCheck %s --check-prefix=OPTION
-// OPTION: Unknown command line argument '--speed'
+// OPTION: {{^}}flashnorm-run: error: Unknown command line argument '--speed'
 // OPTION: legal options are --arg, --check-guards, --chip, --compare, --device, --entry, --family, --input, --output, --rows, --seed, --time, --tolerance
 // RUN: %{run} --chip=sm_70 2>&1 | FileCheck %s --check-prefix=CHIP
 // CHIP: error: chip 'sm_70' is unknown; legal are sm_80,{{.*}} sm_90a

@@ -79,6 +79,31 @@ static std::string formatIndex(int64_t index, llvm::ArrayRef<int64_t> shape) {
   return formatShape(position);
 }
 
+void run::describeResult(const Array &result, int64_t index,
+                         llvm::raw_ostream &os) {
+  double squares = 0, largest = 0;
+  int64_t notFinite = 0;
+  const int64_t count = result.size();
+  for (int64_t i = 0; i < count; ++i) {
+    const double x = result.get(i);
+    if (!std::isfinite(x)) {
+      ++notFinite;
+      continue;
+    }
+    squares += x * x;
+    largest = std::max(largest, std::fabs(x));
+  }
+  os << "result " << index << ": " << stringify(result.type) << ' '
+     << formatShape(result.shape);
+  if (count > notFinite)
+    os << ", RMS "
+       << llvm::format("%.3e", std::sqrt(squares / (count - notFinite)))
+       << ", largest " << llvm::format("%.3e", largest);
+  if (notFinite)
+    os << ", " << notFinite << " elements not finite";
+  os << '\n';
+}
+
 double run::getDefaultTolerance(llvm::ArrayRef<DataType> types) {
   double tolerance = 1e-12;
   for (DataType type : types)

@@ -31,6 +31,9 @@ bool compareResult(const ComparedResult &result, int64_t index,
                    std::optional<double> tolerance,
                    llvm::ArrayRef<DataType> types, llvm::raw_ostream &os);
 
+/// Prints a result's shape, RMS and largest magnitude.
+void describeResult(const Array &result, int64_t index, llvm::raw_ostream &os);
+
 /// The tolerance that goes with the least precise of some types.
 double getDefaultTolerance(llvm::ArrayRef<DataType> types);
 

@@ -104,11 +104,16 @@ static void fill(Array &array, uint64_t seed, int64_t argument,
   }
 }
 
-/// Weights as a trained model has them: rows of a matrix keep the scale of what
-/// they multiply, vectors are near 1.
+/// Weights as a trained model has them: matrices roughly keep the scale of what
+/// they multiply, vectors are near 1. Which dimension is summed over, [N,K] or
+/// [K,N], the argument does not say: the deviation is 1 / sqrt of the larger
+/// one, so that sums neither overflow nor exceed the input's scale in either
+/// layout.
 static void fillFrozen(Array &array, uint64_t seed, int64_t argument) {
   if (array.shape.size() >= 2) {
-    const double deviation = 1 / std::sqrt(double(array.shape.back()));
+    const double deviation =
+        1 / std::sqrt(double(std::max(array.shape[array.shape.size() - 2],
+                                      array.shape.back())));
     fill(array, seed, argument, [&](ElementRandom &random, int64_t) {
       return deviation * random.normal();
     });

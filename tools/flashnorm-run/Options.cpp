@@ -8,10 +8,12 @@
 #include "Options.h"
 #include "Inputs.h"
 #include "flashnorm/Planning/Target.h"
+#include "flashnorm/Register.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace flashnorm;
@@ -30,6 +32,8 @@ namespace {
 /// The options as the command line library wants them.
 struct CommandLine {
   cl::OptionCategory category{"flashnorm-run options"};
+  std::string chipHelp = "chip to compile for: " + describeLegalChips() +
+                         " (default: the device's; sm_90a on the CPU)";
   cl::opt<std::string> input{cl::Positional, cl::desc("<input file>"),
                              cl::init("-"), cl::cat(category)};
   cl::opt<std::string> entry{
@@ -38,20 +42,21 @@ struct CommandLine {
   cl::opt<std::string> device{
       "device",
       cl::desc("where fused ops run: cpu (through the reference lowering) or "
-               "cuda (compiled kernels; the rest on the CPU)"),
+               "cuda (compiled kernels; the rest on the CPU) (default: cpu)"),
       cl::init("cpu"), cl::cat(category)};
   cl::opt<std::string> compare{
       "compare",
       cl::desc("reference: compare with the original and with f64; none: only "
-               "run the compiled form"),
+               "run the compiled form (default: reference)"),
       cl::init("reference"), cl::cat(category)};
-  cl::opt<uint64_t> seed{"seed", cl::desc("seed of random arguments"),
+  cl::opt<uint64_t> seed{"seed",
+                         cl::desc("seed of random arguments (default: 0)"),
                          cl::init(0), cl::cat(category)};
   cl::opt<std::string> values{
       "input",
       cl::desc("values of arguments that are not flashnorm.frozen: normal, "
                "uniform, large-mean, heavy-tail, outlier, zeros, constant; or "
-               "an .npy file for the only one"),
+               "an .npy file for the only one (default: normal)"),
       cl::init("normal"), cl::cat(category)};
   cl::list<std::string> arguments{
       "arg", cl::desc("values of one argument: N:FILE.npy or N:KIND"),
@@ -66,11 +71,10 @@ struct CommandLine {
       cl::desc("largest relative RMS error against f64 (default: 3e-3 with "
                "bf16, 5e-4 with f16, 1e-5 with f32 only)"),
       cl::init(0), cl::cat(category)};
-  cl::opt<std::string> chip{
-      "chip", cl::desc("chip to compile for (default: the device's)"),
-      cl::cat(category)};
+  cl::opt<std::string> chip{"chip", cl::desc(chipHelp), cl::cat(category)};
   cl::opt<std::string> family{
-      "family", cl::desc("MMA family: auto, mma_sync, wgmma or tcgen05"),
+      "family",
+      cl::desc("MMA family: auto, mma_sync, wgmma or tcgen05 (default: auto)"),
       cl::init("auto"), cl::cat(category)};
   cl::opt<std::string> output{
       "output", cl::desc("directory for the results, as .npy files"),
@@ -81,8 +85,8 @@ struct CommandLine {
       cl::cat(category)};
   cl::opt<int64_t> time{
       "time",
-      cl::desc("cuda: time each kernel this often, without copies, and print "
-               "the median"),
+      cl::desc("cuda: time each kernel this often, 1 to 100000, without "
+               "copies, and print the median (default: not at all)"),
       cl::init(0), cl::cat(category)};
 };
 } // namespace
@@ -96,6 +100,20 @@ static std::string listOptions(const cl::OptionCategory &category) {
   return "--" + llvm::join(names, ", --");
 }
 
+/// The command line library begins what it says with the program's name, as the
+/// caller does.
+static std::string dropProgramName(StringRef complaints, StringRef program) {
+  std::string text;
+  llvm::SmallVector<StringRef> lines;
+  complaints.rtrim().split(lines, '\n');
+  std::string prefix = (llvm::sys::path::filename(program) + ": ").str();
+  for (StringRef line : lines) {
+    line.consume_front(prefix);
+    text += (text.empty() ? "" : "\n") + line.str();
+  }
+  return text;
+}
+
 /// "device 'x' is unknown; legal are cpu, cuda", or success.
 static llvm::Error checkChoice(StringRef what, StringRef value,
                                llvm::ArrayRef<StringRef> legal) {
@@ -107,12 +125,14 @@ static llvm::Error checkChoice(StringRef what, StringRef value,
 
 Expected<Options> run::parseOptions(int argc, char **argv) {
   CommandLine line;
+  registerPasses(); // what --mlir-print-ir-after and its like may name
   mlir::registerPassManagerCLOptions();
+  cl::SetVersionPrinter(printVersion);
   cl::HideUnrelatedOptions(line.category);
   std::string complaints;
   llvm::raw_string_ostream stream(complaints);
   if (!cl::ParseCommandLineOptions(argc, argv, overview, &stream))
-    return createStringError(StringRef(complaints).rtrim() +
+    return createStringError(dropProgramName(complaints, argv[0]) +
                              "\nlegal options are " +
                              listOptions(line.category));
 
