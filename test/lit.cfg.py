@@ -29,6 +29,9 @@ config.substitutions.append(
 config.substitutions.append(
     ("%test_runtime", os.path.join(config.flashnorm_obj_root, "test", "lib", "test-runtime"))
 )
+config.substitutions.append(
+    ("%launch_example", os.path.join(config.flashnorm_obj_root, "test", "lib", "launch-example"))
+)
 # Puts a CUDA driver without a device in front of a command.
 config.substitutions.append(
     (
