@@ -107,7 +107,7 @@ static Strategy getStrategy(const Problem &problem) {
 }
 
 /// The cheapest plan that runs; without one, `reason` holds what stands
-/// against the candidate that got furthest.
+/// against the first candidate.
 static std::optional<Plan> findBestPlan(const Problem &problem,
                                         const TargetInfo &target, Family family,
                                         double &microseconds,

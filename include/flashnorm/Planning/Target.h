@@ -7,8 +7,8 @@
 //
 // What the planner knows of a GPU: one row per chip. Limits are those of the
 // CUDA C++ Programming Guide, "Technical Specifications per Compute
-// Capability"; rates are those of the data sheets, and only the cost model
-// reads them.
+// Capability"; rates are those of the data sheets, or measured or assumed where
+// Target.cpp says so, and only the cost model reads them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef FLASHNORM_PLANNING_TARGET_H
