@@ -1,0 +1,76 @@
+//===- OpcodeTable.h - The instructions that the emulator knows -*- C++ -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One table, keyed by opcode and modifiers. An entry that has an emitter
+// becomes LLVM IR in the kernel's code; one that has a handler becomes a call
+// of it with the site, decoded once, and the operands.
+//
+// Pattern: the opcode and its groups of modifiers, in the order in which PTX
+// prints them:
+//   "cp.async.bulk.wait_group{.read}"    {.a}      .a or nothing
+//   "fence(.sc|.acq_rel).(cta|cluster|gpu|sys)"    (…|…) one of them
+//   "ld{.weak|.relaxed|.acquire|.volatile}…"       {…|…} one of them or nothing
+// Groups are numbered from 0 over () and {}.
+//
+// Operands, separated by spaces; '?' after one: it may be absent:
+//   d   registers written (a vector counts as one operand, flattened)
+//   p   a predicate written, or a pair d|p
+//   s   registers or immediates read
+//   m   an address: one slot with the sum; then coordinates, if it has them
+//   c   an immediate
+//   D   registers that an asynchronous instruction reads and writes
+//   A   registers that an asynchronous instruction reads
+//   l   a label
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHNORM_LIB_EMULATOR_ISA_OPCODETABLE_H
+#define FLASHNORM_LIB_EMULATOR_ISA_OPCODETABLE_H
+
+#include "Isa/Site.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace flashnorm::emulator {
+
+class InstructionEmitter;
+using Emitter = void (*)(InstructionEmitter &emitter, const Site &site);
+
+struct OpcodeEntry {
+  const char *pattern;
+  const char *operands;
+  const char *section; ///< of PTX ISA 9.0: "9.7.1.1"
+  Emitter emitter = nullptr;
+  Handler handler = nullptr;
+  /// What the instruction needs of the threads of a warp (or warpgroup): the
+  /// .aligned ones must be executed by all of them, together.
+  enum Convergence { None, Warp, Warpgroup } convergence = None;
+};
+
+// The table, by the file that implements its entries.
+llvm::ArrayRef<OpcodeEntry> getArithmeticOpcodes(); // Isa/Arithmetic.cpp
+llvm::ArrayRef<OpcodeEntry> getConversionOpcodes(); // Isa/Conversions.cpp
+llvm::ArrayRef<OpcodeEntry> getControlOpcodes();    // Isa/Control.cpp
+llvm::ArrayRef<OpcodeEntry> getMemoryOpcodes();     // Isa/Memory.cpp
+llvm::ArrayRef<OpcodeEntry> getAtomicOpcodes();     // Machine/Atomics.cpp
+llvm::ArrayRef<OpcodeEntry> getWarpOpcodes();       // Machine/WarpOps.cpp
+llvm::ArrayRef<OpcodeEntry> getBarrierOpcodes();    // Machine/Barriers.cpp
+llvm::ArrayRef<OpcodeEntry> getMBarrierOpcodes();   // Machine/MBarrier.cpp
+llvm::ArrayRef<OpcodeEntry> getFenceOpcodes();      // Machine/Fences.cpp
+llvm::ArrayRef<OpcodeEntry> getAsyncCopyOpcodes();  // Tensor/AsyncCopy.cpp
+llvm::ArrayRef<OpcodeEntry> getBulkCopyOpcodes();   // Tensor/BulkCopy.cpp
+llvm::ArrayRef<OpcodeEntry> getTensorCopyOpcodes(); // Tensor/TensorCopy.cpp
+llvm::ArrayRef<OpcodeEntry> getMatrixOpcodes();     // Tensor/Matrix.cpp
+llvm::ArrayRef<OpcodeEntry> getWgmmaOpcodes();      // Tensor/Wgmma.cpp
+
+/// A site with entry, choices and types for an instruction, or null when no
+/// entry matches.
+bool matchOpcode(llvm::StringRef opcode, llvm::ArrayRef<std::string> modifiers,
+                 Site &site);
+
+} // namespace flashnorm::emulator
+
+#endif // FLASHNORM_LIB_EMULATOR_ISA_OPCODETABLE_H

@@ -1,0 +1,62 @@
+//===- Memory.h - Checked memory --------------------------------*- C++ -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All addresses that a kernel sees are addresses of this process, except that
+// .shared ones are 32 bits: those of shared::cluster. Each cluster has a window
+// aligned to 4 GiB; the shared memory of the CTA with rank r starts at
+// window + (r << 24), and the low 32 bits of an address in it are its
+// shared::cluster address.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHNORM_LIB_EMULATOR_MACHINE_MEMORY_H
+#define FLASHNORM_LIB_EMULATOR_MACHINE_MEMORY_H
+
+#include "Machine/Thread.h"
+
+namespace flashnorm::emulator {
+
+enum class Space {
+  Generic,
+  Global,
+  Shared,
+  SharedCluster,
+  Local,
+  Param,
+  Const
+};
+
+/// How an access orders and how it races.
+enum class Access {
+  Read,       ///< weak
+  Write,      ///< weak
+  StrongRead, ///< .relaxed, .volatile and up: does not race with strong ones
+  StrongWrite,
+  Atomic, ///< reads and writes
+};
+
+/// Checks bounds, alignment, initialisation and races of an access by a thread
+/// (generic proxy) and returns where the bytes are. May preempt.
+char *access(Thread &thread, Space space, uint64_t address, unsigned bytes,
+             unsigned alignment, Access kind);
+
+/// The same for an asynchronous operation, at the time it happens. `alignment`
+/// may be 1. Races with what `op` does not know of are faults at op's site.
+char *access(AsyncOp &op, Space space, uint64_t address, uint64_t bytes,
+             Access kind);
+
+/// Only bounds and alignment; for addresses that an operation will use later.
+char *resolve(Thread &thread, Space space, uint64_t address, uint64_t bytes,
+              unsigned alignment);
+
+/// Makes [address, address + bytes) the destination of `op`: reads and writes
+/// of it by anybody else before op has completed and the reader knows of it are
+/// faults, whether races are detected or not. Fills it with poison.
+void poison(AsyncOp &op, Space space, uint64_t address, uint64_t bytes);
+
+} // namespace flashnorm::emulator
+
+#endif // FLASHNORM_LIB_EMULATOR_MACHINE_MEMORY_H
