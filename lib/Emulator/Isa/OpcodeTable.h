@@ -18,7 +18,8 @@
 //
 // Operands, separated by spaces; '?' after one: it may be absent:
 //   d   registers written (a vector counts as one operand, flattened)
-//   p   a predicate written, or a pair d|p
+//   p   a predicate written; or a pair: d|p or p|q, one slot each (none for
+//       a sink, then `second` is the slot of the other)
 //   s   registers or immediates read
 //   m   an address: one slot with the sum; then coordinates, if it has them
 //   c   an immediate
@@ -33,6 +34,8 @@
 #include "Isa/Site.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <string>
+#include <vector>
 
 namespace flashnorm::emulator {
 
@@ -66,7 +69,14 @@ llvm::ArrayRef<OpcodeEntry> getTensorCopyOpcodes(); // Tensor/TensorCopy.cpp
 llvm::ArrayRef<OpcodeEntry> getMatrixOpcodes();     // Tensor/Matrix.cpp
 llvm::ArrayRef<OpcodeEntry> getWgmmaOpcodes();      // Tensor/Wgmma.cpp
 
-/// A site with entry, choices and types for an instruction, or null when no
+/// The whole table.
+std::vector<const OpcodeEntry *> getOpcodes();
+
+/// What is wrong with the table itself: patterns that are none, that overlap,
+/// or that match an instruction in two ways. Empty, unless there is a bug.
+std::vector<std::string> checkOpcodeTable();
+
+/// Fills in entry, choices and types of an instruction's site; false when no
 /// entry matches.
 bool matchOpcode(llvm::StringRef opcode, llvm::ArrayRef<std::string> modifiers,
                  Site &site);

@@ -13,6 +13,7 @@
 #define FLASHNORM_LIB_EMULATOR_PTX_AST_H
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include <array>
 #include <cstdint>
@@ -77,11 +78,13 @@ struct Operand {
                ///< coordinates, as in [map, {x, y}]
     Vector,    ///< {elements…}
     Pair,      ///< elements[0] | elements[1]
+    List,      ///< (elements…), of a call
     Sink,      ///< _
   };
   Kind kind = Kind::Sink;
   bool negated = false; ///< "!%p" or "-%r"
   bool isFloat = false;
+  bool isDouble = false; ///< a float that was not written as 0f…
   std::string name;
   uint64_t bits = 0;
   int64_t offset = 0;
@@ -112,6 +115,16 @@ struct Variable {
   uint64_t size = 0;
   bool isExtern = false;
   std::vector<uint8_t> initializer; ///< empty: none
+  /// Addresses of other variables in the initializer: 8 bytes (or 4) at
+  /// `offset` hold that of `symbol` plus `addend`.
+  struct Relocation {
+    uint64_t offset = 0;
+    unsigned bytes = 8;
+    std::string symbol;
+    int64_t addend = 0;
+    bool isGeneric = false;
+  };
+  std::vector<Relocation> relocations;
 };
 
 struct Statement {
@@ -131,6 +144,8 @@ struct Function {
   std::vector<Variable> params;
   std::vector<Variable> variables; ///< .reg, .local and .shared, flattened
   std::vector<Statement> body;
+  /// `.branchtargets` of brx.idx, by the label of the list.
+  llvm::StringMap<std::vector<std::string>> branchTargets;
   std::optional<std::array<uint32_t, 3>> reqntid, maxntid, reqnctapercluster;
   std::optional<uint32_t> maxnreg, minnctapersm, maxclusterrank;
   bool explicitCluster = false;
