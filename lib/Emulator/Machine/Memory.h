@@ -39,9 +39,10 @@ enum class Access {
 };
 
 /// Checks bounds, alignment, initialisation and races of an access by a thread
-/// (generic proxy) and returns where the bytes are. May preempt.
+/// (generic proxy) and returns where the bytes are. May preempt. `scope` is
+/// that of strong accesses.
 char *access(Thread &thread, Space space, uint64_t address, unsigned bytes,
-             unsigned alignment, Access kind);
+             unsigned alignment, Access kind, Scope scope = Scope::Sys);
 
 /// The same for an asynchronous operation, at the time it happens. `alignment`
 /// may be 1. Races with what `op` does not know of are faults at op's site.
@@ -56,6 +57,22 @@ char *resolve(Thread &thread, Space space, uint64_t address, uint64_t bytes,
 /// of it by anybody else before op has completed and the reader knows of it are
 /// faults, whether races are detected or not. Fills it with poison.
 void poison(AsyncOp &op, Space space, uint64_t address, uint64_t bytes);
+
+/// The value of memory without any check but bounds, for messages and
+/// instructions that only hint; null when there is none.
+char *peek(Thread &thread, Space space, uint64_t address, uint64_t bytes);
+
+// Acquire and release of a location (PTX ISA 8.7), for ld.acquire, st.release,
+// atom and red. Call them between access() and the access itself (release) and
+// after it (acquire); relaxed operations call them as well: they publish what
+// earlier fences released, and keep what a later fence may acquire.
+enum class Order : uint8_t { Relaxed, Acquire, Release, AcqRel };
+/// `isAtomic`: a read-modify-write continues the release sequence of earlier
+/// writes, a store ends it.
+void releaseLocation(Thread &thread, const char *location, Order order,
+                     Scope scope, bool isAtomic);
+void acquireLocation(Thread &thread, const char *location, Order order,
+                     Scope scope);
 
 } // namespace flashnorm::emulator
 

@@ -30,6 +30,7 @@ class Fiber;
 class Machine;
 struct Cluster;
 struct Cta;
+struct TensorState;
 
 /// Kinds of faults; docs/Emulator.md explains each.
 enum class FaultKind {
@@ -78,19 +79,36 @@ public:
   uint32_t lane = 0, warp = 0;
   uint32_t agent = 0; ///< its component in clocks
 
-  /// What happened before, and what of it the async proxy sees.
-  Clock clock, asyncClock;
+  /// What happened before, without the thread's own epochs, which follow: the
+  /// current one, and the one as of its last proxy fences and
+  /// fence.mbarrier_init (0: none).
+  View view;
+  Epoch epoch = 1;
+  Epoch asyncSharedEpoch = 0, asyncGlobalEpoch = 0, initEpoch = 0;
+  /// Where this agent's epochs begin: older ones belong to an earlier thread.
+  Epoch firstEpoch = 1;
+  /// What fences have released, for later relaxed operations of this thread to
+  /// publish, and what its relaxed operations have observed, for a later fence
+  /// to acquire (PTX ISA 8.7, release and acquire patterns); by scope.
+  std::array<View, 4> released, observed;
 
   std::vector<AsyncRegister> asyncRegisters;
   uint32_t fenceEpoch = 1; ///< counts wgmma.fence
   /// Some asynchronous register has a writer or reader.
   uint32_t numPendingRegisters = 0;
 
+  /// Groups of copies and of wgmma (Tensor/Groups.h); null: none so far.
+  std::shared_ptr<TensorState> tensor;
+
   /// The memory behind .local, of this thread alone.
   std::vector<char> local;
+  std::vector<bool> localInitialized;
   /// The site under way, for messages.
   const Site *site = nullptr;
   bool exited = false;
+
+  Thread(Machine &machine, Cta &cta);
+  ~Thread();
 
   /// Ends the launch. Does not return.
   [[noreturn]] void fault(FaultKind kind, const llvm::Twine &message,
@@ -100,14 +118,34 @@ public:
   /// report what this thread waits for and what would release it; it is called
   /// only for such a report.
   void block(llvm::function_ref<std::string()> what);
-  /// Lets others run: at polls (nothing is known to have changed, so that all
-  /// threads polling is a livelock) and, in a random schedule, elsewhere.
-  void poll(llvm::function_ref<std::string()> what);
+  /// Lets others run until something may have changed. That all threads poll
+  /// or block and nothing changes is a livelock; or a deadlock, when each
+  /// suspends itself as mbarrier.try_wait does.
+  void poll(llvm::function_ref<std::string()> what, bool suspends = false);
   /// A point where a random schedule may switch.
   void preempt();
 
+  /// Adds what this thread knows, its current epoch included, to `into`.
+  void publish(View &into) const;
+  /// A release: publishes and begins the next epoch.
+  void release(View &into);
+  /// Makes what `from` holds happen before what this thread does next.
+  void acquire(const View &from) { view.join(from); }
+
   /// "CTA (0,0,0) warp 3 lane 5"
   std::string describe() const;
+
+  // The scheduler's own.
+  enum class State : uint8_t { Ready, Running, Blocked, Polling, Exited };
+  State state = State::Ready;
+  bool suspends = false; ///< of Polling
+  void *context = nullptr;
+  void *stack = nullptr;
+  llvm::function_ref<std::string()> waitsFor;
+  /// Strong reads in a row without anything else: a loop that spins.
+  uint32_t spins = 0;
+  /// mbarrier and phase of the last try_wait that returned false.
+  uint64_t lastTryWait = 0;
 };
 
 /// One of the threads that a converging instruction brought together.
@@ -117,16 +155,17 @@ struct Arrival {
 };
 
 /// Blocks until all lanes of `mask` of the thread's warp have come to this
-/// site; the last one calls `execute` for all, with 32 arrivals by lane. An
-/// exited lane of the mask, or two lanes with different masks, is a fault; so
-/// is waiting for a lane that waits elsewhere (Divergence, found as a
-/// deadlock).
+/// site; the last one calls `execute` for all, with 32 arrivals by lane. Lanes
+/// that have exited or never were do not count (their arrival is null); two
+/// lanes with different masks that overlap are a fault; so is waiting for a
+/// lane that waits elsewhere (Divergence, found as a deadlock).
 void convergeWarp(Thread &thread, const Site &site, uint32_t mask,
                   uint64_t *words,
                   llvm::function_ref<void(llvm::ArrayRef<Arrival>)> execute);
 /// The same for an .aligned instruction: all lanes of the warp that have not
 /// exited must be in it; a lane of the warp that arrives at another site of an
-/// .aligned instruction is Divergence at once.
+/// .aligned instruction is Divergence at once. When a lane exits while others
+/// wait, `execute` may run in its fiber.
 void convergeAligned(Thread &thread, const Site &site, uint64_t *words,
                      llvm::function_ref<void(llvm::ArrayRef<Arrival>)> execute);
 /// The same for the four warps of a warpgroup: 128 arrivals.
