@@ -32,11 +32,15 @@ struct Site {
   llvm::SmallVector<ptx::Type, 4> types;
 
   /// Slots of an operand among the 64-bit words that a handler gets. b128 takes
-  /// two slots; pred is 0 or 1; narrower values are zero-extended. An operand
-  /// that is absent or a sink has no slots. A slot of a D or A operand holds
-  /// the number of an asynchronous register (Thread::asyncRegisters).
+  /// two slots; pred is 0 or 1; narrower values are zero-extended, and
+  /// immediates sign-extended to 64 bits. An operand that is absent or a sink
+  /// has no slots; a sink within a vector or a pair has one. A slot of a D or A
+  /// operand holds the number of an asynchronous register
+  /// (Thread::asyncRegisters).
   struct Slots {
     uint16_t first = 0, count = 0;
+    /// A predicate register: cp.async takes a size or a predicate.
+    bool isPredicate = false;
   };
   llvm::SmallVector<Slots, 8> operands; ///< by position in entry->operands
   unsigned numSlots = 0;
