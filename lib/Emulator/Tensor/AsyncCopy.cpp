@@ -61,7 +61,7 @@ class Arrive : public AsyncOp {
 public:
   Arrive(Thread &issuer, const Site &site, uint32_t barrier)
       : AsyncOp(issuer, site, Proxy::Generic), barrier(barrier) {
-    const AsyncGroups &groups = getTensorState(issuer).copies;
+    const AsyncGroups &groups = issuer.groups->copies;
     for (const auto &group : groups.getGroups())
       copies.append(group.begin(), group.end());
     copies.append(groups.getOpen().begin(), groups.getOpen().end());
@@ -116,19 +116,19 @@ void executeCopy(Thread &thread, const Site &site, uint64_t *words) {
   auto op = std::make_unique<Copy>(thread, site, to, from, bytes, read);
   poison(*op, Space::Shared, to, bytes);
   AsyncOpRef issued = issue(thread, std::move(op));
-  getTensorState(thread).copies.add(std::move(issued));
+  thread.groups->copies.add(std::move(issued));
 }
 
 void executeCommit(Thread &thread, const Site &, uint64_t *) {
-  getTensorState(thread).copies.commit();
+  thread.groups->copies.commit();
 }
 
 void executeWaitGroup(Thread &thread, const Site &site, uint64_t *words) {
-  waitForGroups(thread, getTensorState(thread).copies, word(words, site, 0));
+  waitForGroups(thread, thread.groups->copies, word(words, site, 0));
 }
 
 void executeWaitAll(Thread &thread, const Site &, uint64_t *) {
-  AsyncGroups &copies = getTensorState(thread).copies;
+  AsyncGroups &copies = thread.groups->copies;
   copies.commit();
   waitForGroups(thread, copies, 0);
 }

@@ -77,23 +77,6 @@ void SharedDestination::complete(AsyncOp &op, uint64_t count) const {
     completeTx(op, cta | (barrier & offsetMask), count);
 }
 
-void emulator::checkGroupsAtExit(Thread &thread) {
-  if (!thread.tensor)
-    return;
-  auto check = [&](llvm::ArrayRef<AsyncOpRef> ops) {
-    for (const AsyncOpRef &op : ops)
-      if (!static_cast<const BulkOp &>(*op).readsWaited)
-        thread.fault(FaultKind::ExitWithPending,
-                     formatv("exit without a wait for '{0}' of line {1}, "
-                             "which reads shared memory",
-                             op->site.text, op->site.location.ptxLine));
-  };
-  const AsyncGroups &groups = thread.tensor->bulkCopies;
-  for (const auto &group : groups.getGroups())
-    check(group);
-  check(groups.getOpen());
-}
-
 namespace {
 
 constexpr unsigned bulkAlignment = 16;
@@ -106,12 +89,13 @@ uint64_t getPiece(uint64_t bytes, uint64_t done) {
 }
 
 /// Into shared memory, of this CTA or others; with an operation, combined.
-class CopyToShared : public BulkOp {
+class CopyToShared : public AsyncOp {
 public:
   CopyToShared(Thread &issuer, const Site &site, SharedDestination destination,
                uint32_t to, Space fromSpace, uint64_t from, uint64_t bytes)
-      : BulkOp(issuer, site), destination(std::move(destination)), to(to),
-        fromSpace(fromSpace), from(from), bytes(bytes) {}
+      : AsyncOp(issuer, site, Proxy::Async),
+        destination(std::move(destination)), to(to), fromSpace(fromSpace),
+        from(from), bytes(bytes) {}
 
   bool step() override {
     uint64_t piece = getPiece(bytes, done);
@@ -141,11 +125,13 @@ public:
 };
 
 /// From shared into global memory; with an operation, combined.
-class CopyToGlobal : public BulkOp {
+class CopyToGlobal : public AsyncOp {
 public:
   CopyToGlobal(Thread &issuer, const Site &site, uint64_t to, uint64_t from,
                uint64_t bytes)
-      : BulkOp(issuer, site), to(to), from(from), data(bytes) {}
+      : AsyncOp(issuer, site, Proxy::Async), to(to), from(from), data(bytes) {
+    readsShared = true;
+  }
 
   bool step() override {
     uint64_t piece = getPiece(data.size(), done);
@@ -224,9 +210,9 @@ std::unique_ptr<CopyToGlobal> makeCopyToGlobal(Thread &thread, const Site &site,
   return std::make_unique<CopyToGlobal>(thread, site, to, from, bytes);
 }
 
-void issueToGroup(Thread &thread, std::unique_ptr<BulkOp> op) {
+void issueToGroup(Thread &thread, std::unique_ptr<AsyncOp> op) {
   AsyncOpRef issued = issue(thread, std::move(op));
-  getTensorState(thread).bulkCopies.add(std::move(issued));
+  thread.groups->bulk.add(std::move(issued));
 }
 
 /// [dst], [src], size, [mbar] {, mask} {, policy}
@@ -280,21 +266,19 @@ void executePrefetch(Thread &thread, const Site &site, uint64_t *words) {
 }
 
 void executeCommit(Thread &thread, const Site &, uint64_t *) {
-  getTensorState(thread).bulkCopies.commit();
+  thread.groups->bulk.commit();
 }
 
 void executeWait(Thread &thread, const Site &site, uint64_t *words) {
-  AsyncGroups &groups = getTensorState(thread).bulkCopies;
+  AsyncGroups &groups = thread.groups->bulk;
   auto allowed = static_cast<unsigned>(word(words, site, 0));
   bool readsOnly = site.has(0);
   if (!readsOnly) {
     waitForGroups(thread, groups, allowed);
     return;
   }
-  for (const AsyncOpRef &op : groups.waitForReads(allowed)) {
+  for (const AsyncOpRef &op : groups.waitForReads(allowed))
     waitedFor(thread, *op, /*readsOnly=*/true);
-    static_cast<BulkOp &>(*op).readsWaited = true;
-  }
 }
 
 #define FLASHNORM_COMPLETE_TX ".mbarrier::complete_tx::bytes"

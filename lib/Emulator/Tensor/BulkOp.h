@@ -12,18 +12,8 @@
 
 namespace flashnorm::emulator {
 
-/// cp.async.bulk and its kin, in the async proxy. Copies go in up to this many
-/// pieces: enough for others to see one half done.
+/// Copies go in up to this many pieces: enough for others to see one half done.
 constexpr unsigned numPieces = 4;
-
-class BulkOp : public AsyncOp {
-public:
-  BulkOp(Thread &issuer, const Site &site)
-      : AsyncOp(issuer, site, Proxy::Async) {}
-
-  /// Its issuer has waited for its reads.
-  bool readsWaited = false;
-};
 
 /// Where in shared memory a copy goes, and the mbarrier that hears of it; with
 /// .multicast::cluster, in several CTAs, at the same offsets.

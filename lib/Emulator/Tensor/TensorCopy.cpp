@@ -129,11 +129,12 @@ void fillElements(const TensorMap &map, char *data, unsigned bytes) {
 /// A row has 256 elements of 8 bytes at most.
 using Row = std::array<char, 256 * 8>;
 
-class TensorLoad : public BulkOp {
+class TensorLoad : public AsyncOp {
 public:
   TensorLoad(Thread &issuer, const Site &site, const Box &box,
              SharedDestination destination)
-      : BulkOp(issuer, site), box(box), destination(std::move(destination)) {}
+      : AsyncOp(issuer, site, Proxy::Async), box(box),
+        destination(std::move(destination)) {}
 
   bool step() override {
     uint64_t numRows = box.numRows();
@@ -185,10 +186,13 @@ public:
 };
 
 /// Reads the whole box before it writes any of it (see BulkCopy.cpp).
-class TensorStore : public BulkOp {
+class TensorStore : public AsyncOp {
 public:
   TensorStore(Thread &issuer, const Site &site, const Box &box)
-      : BulkOp(issuer, site), box(box), data(box.map.boxBytes()) {}
+      : AsyncOp(issuer, site, Proxy::Async), box(box),
+        data(box.map.boxBytes()) {
+    readsShared = true;
+  }
 
   bool step() override {
     uint64_t numRows = box.numRows();
@@ -322,9 +326,9 @@ std::unique_ptr<TensorStore> makeStore(Thread &thread, const Site &site,
   return std::make_unique<TensorStore>(thread, site, box);
 }
 
-void issueToGroup(Thread &thread, std::unique_ptr<BulkOp> op) {
+void issueToGroup(Thread &thread, std::unique_ptr<AsyncOp> op) {
   AsyncOpRef issued = issue(thread, std::move(op));
-  getTensorState(thread).bulkCopies.add(std::move(issued));
+  thread.groups->bulk.add(std::move(issued));
 }
 
 /// [map, coordinates], [src] {, policy}
