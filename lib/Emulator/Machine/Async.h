@@ -43,6 +43,7 @@ public:
   void addIssuer(Thread &thread) { thread.release(view); }
 
   Thread &issuer;
+  Machine &machine;
   const Site &site;
   Proxy proxy;
   uint32_t agent = 0;
@@ -50,6 +51,9 @@ public:
   /// What happened before it; what it reads and writes is checked against the
   /// clock of its proxy.
   View view;
+  /// A bulk copy from shared memory: nobody may exit before its reads.
+  bool readsShared = false;
+  bool readsWaited = false; ///< by wait_group.read
   /// Set by step(): all sources have been read. finishReads() steps until then.
   bool readsDone = false;
   bool complete = false;
@@ -95,6 +99,13 @@ public:
 private:
   std::vector<std::vector<AsyncOpRef>> groups;
   std::vector<AsyncOpRef> open;
+};
+
+/// Those of a thread.
+struct ThreadGroups {
+  AsyncGroups copies; ///< cp.async
+  AsyncGroups bulk;   ///< cp.async.bulk and cp.reduce.async.bulk
+  AsyncGroups wgmma;
 };
 
 } // namespace flashnorm::emulator

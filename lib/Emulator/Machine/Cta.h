@@ -27,21 +27,17 @@ struct Meeting {
   llvm::function_ref<void(llvm::ArrayRef<Arrival>)> execute;
 };
 
-/// A barrier of bar.sync and its kin (PTX ISA 9.7.13.1), or of a cluster.
+/// A barrier of bar.sync and its kin (PTX ISA 9.7.13.1).
 struct Barrier {
-  uint32_t arrived = 0;  ///< threads
-  uint32_t expected = 0; ///< threads; 0: not in use
+  uint32_t arrived = 0;  ///< threads, in this round
+  uint32_t expected = 0; ///< threads
   bool allThreads = false;
   /// What the arrivals of this round know.
   View view;
   std::vector<Thread *> waiting;
-  // bar.red.
+  // bar.red, of this round.
   uint32_t count = 0;
   bool all = true, any = false;
-  uint64_t round = 0;
-  uint32_t lastCount = 0;
-  bool lastAll = false, lastAny = false;
-  View lastView;
 };
 
 /// A cluster's barrier (PTX ISA 9.7.13.3): arrive and wait apart.
@@ -51,6 +47,8 @@ struct ClusterBarrier {
   View view, lastView;
   std::vector<Thread *> waiting;
 };
+
+struct Kernel;
 
 struct Cta {
   Machine &machine;
@@ -68,6 +66,8 @@ struct Cta {
   /// The shared::cluster address of offset 0: rank << 24.
   uint32_t sharedBase() const { return rank << 24; }
   std::map<uint32_t, MBarrier> mbarriers; ///< by offset in `shared`
+  /// The range of offsets that holds them all; saves looking.
+  uint32_t mbarriersBegin = UINT32_MAX, mbarriersEnd = 0;
 
   std::array<Barrier, 16> barriers;
   std::vector<std::unique_ptr<Meeting>> meetings, freeMeetings;
@@ -76,6 +76,23 @@ struct Cta {
   std::vector<uint32_t> warpRegisters;
   uint32_t freeRegisters = 0; ///< of threads: registers times 32 per warp
   std::vector<Thread *> waitingForRegisters;
+  void startRegisters(const Kernel &kernel, uint32_t numThreads);
+
+  /// What the exited threads knew, and the last access of each agent of another
+  /// CTA: exit must happen after all of them.
+  View exitView;
+  struct PeerAccess {
+    Epoch epoch;
+    const Site *site;
+  };
+  std::map<uint32_t, PeerAccess> peerAccesses;
+  /// A fault if the CTA has exited and the access comes from another one.
+  void checkAlive(Thread &thread, AsyncOp *op) const;
+  /// `thread`, or an operation that it issued, accesses this CTA's memory.
+  void notePeer(const Thread &thread, uint32_t agent, Epoch epoch,
+                const Site *site);
+  /// When the last thread exits.
+  void checkPeers(Thread &last);
 
   Cta(Machine &machine, Cluster &cluster, char *sharedBytes, uint64_t size)
       : machine(machine), cluster(cluster), shared(sharedBytes, size) {}
@@ -93,6 +110,10 @@ struct Cluster {
 
   explicit Cluster(Machine &machine) : machine(machine) {}
 };
+
+/// An exiting thread does not keep those waiting that only wait for it.
+void leaveMeetings(Thread &thread); // Converge.cpp
+void leaveBarriers(Thread &thread); // Barriers.cpp
 
 } // namespace flashnorm::emulator
 

@@ -16,6 +16,7 @@
 #include <deque>
 #include <optional>
 #include <random>
+#include <unordered_map>
 
 namespace flashnorm::emulator {
 
@@ -98,6 +99,8 @@ public:
   /// "CTA (0,0,0) warp 3 lane 5", or that and "wgmma… at line 12".
   std::string describeAgent(uint32_t agent) const;
 
+  struct Host;
+  Host &getHost() { return *host; }
   const Kernel *kernel = nullptr;
   EmulatorLaunch shape;
   uint64_t paramsAddress = 0;
@@ -106,39 +109,64 @@ public:
   /// Operations that are not complete, in order of issue.
   std::vector<AsyncOpRef> pendingOps;
   uint64_t nextSerial = 0;
+  /// What strong writes have released, by location and then by scope and CTA.
+  struct Release {
+    Scope scope;
+    uint32_t cta, cluster; ///< in the grid
+    View view;
+  };
+  std::unordered_map<const char *, std::vector<Release>> releases;
   /// Sites by a small number, for what a race cell remembers of an access.
   std::vector<const Site *> sites;
+  uint32_t noteSite(const Site &site) {
+    if (site.index >= sites.size())
+      sites.resize(site.index + 1);
+    sites[site.index] = &site;
+    return site.index;
+  }
+  const Site *getSite(uint32_t index) const {
+    return index < sites.size() ? sites[index] : nullptr;
+  }
 
   // Scheduler.
   void yieldToScheduler(Thread &thread);
+  void makeReady(Thread &thread) { ready.push_back(&thread); }
+  void addPoller(Thread &thread);
+  bool shouldSwitch(Thread &thread);
   void threadExited(Thread &thread);
   /// Steps an operation once, its predecessors first.
   void stepOp(AsyncOp &op);
   void removePending(AsyncOp &op);
 
 private:
-  struct Host;
+  struct Poller {
+    Thread *thread;
+    uint64_t ticket;
+  };
   llvm::Error checkShape(const Kernel &kernel, const EmulatorLaunch &shape,
                          llvm::ArrayRef<char> params);
   void startClusters();
   void startCluster(uint32_t index);
-  void endCluster(Cluster &cluster);
+  void startThreads(Cta &cta);
+  void endClusters();
   void schedule();
-  Thread *pickReady();
+  Thread &takeReady();
   bool resumePollers();
   bool stepSomeOp();
-  void maybeStepOps();
   [[noreturn]] void reportStuck();
   void resume(Thread &thread);
+  void cleanUp();
 
   std::vector<std::unique_ptr<Cluster>> clusters; ///< resident
   uint32_t nextCluster = 0, numClusters = 0;
   std::deque<Thread *> ready;
-  std::vector<Thread *> polling;
+  std::vector<Poller> polling;
+  uint64_t nextTicket = 0;
   std::deque<uint32_t> freeAgents;
-  std::vector<std::pair<uint32_t, uint32_t>> freeAgentRanges;
+  std::deque<std::pair<uint32_t, uint32_t>> freeAgentRanges; // first, count
   uint64_t changes = 0, changesAtLastPoll = 0;
-  unsigned idleRounds = 0;
+  unsigned idleRounds = 0, idleLimit = 0;
+  uint64_t firstStep = 0;
   std::mt19937_64 generator;
   std::unique_ptr<Host> host;
   std::optional<EmulatorFault> pendingFault;

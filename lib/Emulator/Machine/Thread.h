@@ -26,11 +26,11 @@
 namespace flashnorm::emulator {
 
 class AsyncOp;
-class Fiber;
+struct ThreadGroups;
 class Machine;
 struct Cluster;
 struct Cta;
-struct TensorState;
+struct WarpAccumulators;
 
 /// Kinds of faults; docs/Emulator.md explains each.
 enum class FaultKind {
@@ -42,6 +42,7 @@ enum class FaultKind {
   ReadBeforeWait,    ///< of a result of an asynchronous instruction
   OverwriteInFlight, ///< of what an asynchronous operation still reads
   MissingProxyFence,
+  MissingWgmmaFence, ///< a register accessed since the last wgmma.fence
   DataRace,
   BarrierNotVisible, ///< an mbarrier used before its init is visible
   BarrierMisuse,     ///< overflow, tx mismatch, not an mbarrier, wrong counts
@@ -97,8 +98,11 @@ public:
   /// Some asynchronous register has a writer or reader.
   uint32_t numPendingRegisters = 0;
 
-  /// Groups of copies and of wgmma (Tensor/Groups.h); null: none so far.
-  std::shared_ptr<TensorState> tensor;
+  /// Groups of asynchronous operations (Machine/Async.h).
+  std::unique_ptr<ThreadGroups> groups;
+  /// Of lane 0: the accumulators that its warp's wgmma work on
+  /// (Tensor/Wgmma.cpp); null: none so far.
+  std::shared_ptr<WarpAccumulators> accumulators;
 
   /// The memory behind .local, of this thread alone.
   std::vector<char> local;
@@ -132,18 +136,31 @@ public:
   /// Makes what `from` holds happen before what this thread does next.
   void acquire(const View &from) { view.join(from); }
 
+  /// At the end: nothing may be left that needs this thread or its CTA.
+  void checkExit();
+
   /// "CTA (0,0,0) warp 3 lane 5"
   std::string describe() const;
 
   // The scheduler's own.
   enum class State : uint8_t { Ready, Running, Blocked, Polling, Exited };
   State state = State::Ready;
-  bool suspends = false; ///< of Polling
+  bool suspends = false;   ///< of Polling
+  uint64_t pollTicket = 0; ///< of the poll under way
   void *context = nullptr;
-  void *stack = nullptr;
-  llvm::function_ref<std::string()> waitsFor;
-  /// Strong reads in a row without anything else: a loop that spins.
+  char *stack = nullptr;
+  llvm::function_ref<std::string()> waitsFor = nullptr;
+  /// Strong reads of the same place in a row: a loop that spins.
   uint32_t spins = 0;
+  uint64_t spinsOn = 0;
+  /// Accesses since it last gave way.
+  uint32_t sinceSwitch = 0;
+  /// At a barrier of the CTA and not released yet, and what bar.red then gives.
+  bool atBarrier = false;
+  uint32_t barrierResult = 0;
+  /// The round of the cluster's barrier at which it has arrived, plus 1; 0: it
+  /// has waited since.
+  uint64_t clusterRound = 0;
   /// mbarrier and phase of the last try_wait that returned false.
   uint64_t lastTryWait = 0;
 };
