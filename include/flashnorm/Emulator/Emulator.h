@@ -123,6 +123,7 @@ struct EmulatorParameter {
 
 struct EmulatorStatistics {
   uint64_t threads = 0, steps = 0, asyncOperations = 0;
+  uint64_t clockBytes = 0; ///< of vector clocks, at most
   double parseSeconds = 0, compileSeconds = 0, runSeconds = 0;
 };
 

@@ -57,6 +57,8 @@ public:
   /// Set by step(): all sources have been read. finishReads() steps until then.
   bool readsDone = false;
   bool complete = false;
+  /// Bytes that it is to deliver to each mbarrier that it signals; 0: any.
+  uint64_t txBytes = 0;
   /// An operation that must complete first (wgmma of a warpgroup, in order).
   llvm::IntrusiveRefCntPtr<AsyncOp> predecessor;
   uint64_t serial = 0; ///< in order of issue

@@ -12,6 +12,7 @@
 #ifndef FLASHNORM_LIB_EMULATOR_MACHINE_MBARRIER_H
 #define FLASHNORM_LIB_EMULATOR_MACHINE_MBARRIER_H
 
+#include "Machine/Async.h"
 #include "Machine/Memory.h"
 
 namespace flashnorm::emulator {
@@ -26,14 +27,20 @@ struct MBarrier {
   /// Who initialised it, for visibility.
   uint32_t initAgent = 0;
   Epoch initEpoch = 0;
-  Epoch firstUse = 0; ///< unused yet: 0
   /// Releases of this phase and of the last; by scope and CTA of the arrivals.
   struct Release {
     Scope scope;
     uint32_t cta; ///< in the grid
     View view;
+    bool byOp = false; ///< by an asynchronous operation
   };
   llvm::SmallVector<Release, 1> releases, lastReleases;
+  /// Copies whose bytes this phase has counted.
+  struct Delivery {
+    AsyncOpRef op;
+    uint64_t bytes;
+  };
+  llvm::SmallVector<Delivery, 2> deliveries;
   std::vector<Thread *> waiting;
 };
 

@@ -261,6 +261,7 @@ void Machine::cleanUp() {
   pendingOps.clear();
   ready.clear();
   polling.clear();
+  suspended.clear();
   for (const std::unique_ptr<Cluster> &cluster : clusters) {
     for (const std::unique_ptr<Cta> &cta : cluster->ctas)
       for (const std::unique_ptr<Thread> &thread : cta->threads)
@@ -275,7 +276,7 @@ void Machine::cleanUp() {
   freeAgentRanges.clear();
   sites.clear();
   nextCluster = numClusters = 0;
-  changes = changesAtLastPoll = idleRounds = 0;
+  changes = changesAtLastPoll = changesAtIdle = idleRounds = 0;
   allocations.resetRaces();
   Clock::reset();
 }

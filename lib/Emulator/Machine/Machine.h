@@ -151,7 +151,7 @@ private:
   void endClusters();
   void schedule();
   Thread &takeReady();
-  bool resumePollers();
+  bool resumePollers(bool suspended);
   bool stepSomeOp();
   [[noreturn]] void reportStuck();
   void resume(Thread &thread);
@@ -160,11 +160,11 @@ private:
   std::vector<std::unique_ptr<Cluster>> clusters; ///< resident
   uint32_t nextCluster = 0, numClusters = 0;
   std::deque<Thread *> ready;
-  std::vector<Poller> polling;
+  std::vector<Poller> polling, suspended;
   uint64_t nextTicket = 0;
   std::deque<uint32_t> freeAgents;
   std::deque<std::pair<uint32_t, uint32_t>> freeAgentRanges; // first, count
-  uint64_t changes = 0, changesAtLastPoll = 0;
+  uint64_t changes = 0, changesAtLastPoll = 0, changesAtIdle = 0;
   unsigned idleRounds = 0, idleLimit = 0;
   uint64_t firstStep = 0;
   std::mt19937_64 generator;

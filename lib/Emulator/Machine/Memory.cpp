@@ -326,6 +326,17 @@ char *flashnorm::emulator::resolve(Thread &thread, Space space,
   return find({thread, nullptr}, space, address, bytes, alignment).host;
 }
 
+SharedPlace flashnorm::emulator::resolveShared(Thread &thread, Space space,
+                                               uint64_t address, uint64_t bytes,
+                                               unsigned alignment) {
+  Place place = find({thread, nullptr}, space, address, bytes, alignment);
+  if (!place.owner)
+    thread.fault(
+        FaultKind::OutOfBounds,
+        llvm::formatv("address {0:x} is not in shared memory", address).str());
+  return {place.owner, static_cast<uint32_t>(place.offset)};
+}
+
 char *flashnorm::emulator::peek(Thread &thread, Space space, uint64_t address,
                                 uint64_t bytes) {
   return locate(thread, space, address, bytes).host;

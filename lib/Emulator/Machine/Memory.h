@@ -58,6 +58,14 @@ char *resolve(Thread &thread, Space space, uint64_t address, uint64_t bytes,
 /// faults, whether races are detected or not. Fills it with poison.
 void poison(AsyncOp &op, Space space, uint64_t address, uint64_t bytes);
 
+/// The place in shared memory that `address` leads to; elsewhere is a fault.
+struct SharedPlace {
+  Cta *cta = nullptr;
+  uint32_t offset = 0; ///< in cta->shared
+};
+SharedPlace resolveShared(Thread &thread, Space space, uint64_t address,
+                          uint64_t bytes, unsigned alignment);
+
 /// The value of memory without any check but bounds, for messages and
 /// instructions that only hint; null when there is none.
 char *peek(Thread &thread, Space space, uint64_t address, uint64_t bytes);

@@ -66,7 +66,7 @@ void Machine::wake(Thread &thread) {
 
 void Machine::addPoller(Thread &thread) {
   thread.pollTicket = ++nextTicket;
-  polling.push_back({&thread, thread.pollTicket});
+  (thread.suspends ? suspended : polling).push_back({&thread, nextTicket});
 }
 
 bool Machine::shouldSwitch(Thread &thread) {
@@ -88,20 +88,23 @@ Thread &Machine::takeReady() {
   return *thread;
 }
 
-bool Machine::resumePollers() {
+bool Machine::resumePollers(bool alsoSuspended) {
   bool any = false;
-  idleLimit = maxIdleSuspensions;
-  for (const Poller &poller : polling) {
-    if (poller.thread->pollTicket != poller.ticket ||
-        poller.thread->state != Thread::State::Polling)
-      continue;
-    poller.thread->state = Thread::State::Ready;
-    makeReady(*poller.thread);
-    if (!poller.thread->suspends)
-      idleLimit = maxIdlePolls;
-    any = true;
-  }
-  polling.clear();
+  auto resumeAll = [&](std::vector<Poller> &pollers) {
+    for (const Poller &poller : pollers) {
+      if (poller.thread->pollTicket != poller.ticket ||
+          poller.thread->state != Thread::State::Polling)
+        continue;
+      poller.thread->state = Thread::State::Ready;
+      makeReady(*poller.thread);
+      any = true;
+    }
+    pollers.clear();
+  };
+  resumeAll(polling);
+  idleLimit = any ? maxIdlePolls : maxIdleSuspensions;
+  if (alsoSuspended)
+    resumeAll(suspended);
   changesAtLastPoll = changes;
   return any;
 }
@@ -122,21 +125,26 @@ void Machine::schedule() {
   while (!clusters.empty()) {
     if (isRandom() && !pendingOps.empty() && random(switchesPerStep) == 0)
       stepSomeOp();
-    if (ready.empty() || (isRandom() && random(16) == 0 && !polling.empty())) {
+    // Now and then a suspended thread's time is up.
+    if (isRandom() && random(256) == 0)
+      resumePollers(true);
+    if (isRandom() && !polling.empty() && random(16) == 0)
+      resumePollers(false);
+    while (ready.empty()) {
       // Pollers first, if something has happened; then work that nothing but
-      // time demands; then the pollers whatever has happened, in case they
-      // count their attempts.
-      if (changes != changesAtLastPoll) {
-        if (resumePollers())
+      // time demands; then all pollers whatever has happened.
+      if (changes != changesAtLastPoll && resumePollers(false)) {
+        idleRounds = 0;
+      } else if (stepSomeOp()) {
+        idleRounds = 0;
+      } else {
+        uint64_t before = changes;
+        if (before != changesAtIdle)
           idleRounds = 0;
-      } else if (ready.empty()) {
-        if (stepSomeOp())
-          idleRounds = 0;
-        else if (idleRounds++ == idleLimit || !resumePollers())
+        changesAtIdle = before;
+        if (idleRounds++ > idleLimit || !resumePollers(true))
           reportStuck();
       }
-      if (ready.empty())
-        continue;
     }
     if (statistics.steps++ - firstStep > options.maxSteps)
       ready.front()->fault(FaultKind::Livelock,
