@@ -59,6 +59,7 @@ SharedDestination::SharedDestination(Thread &thread, uint64_t toAddress,
 }
 
 void SharedDestination::poison(AsyncOp &op) const {
+  op.txBytes = bytes;
   for (uint32_t cta : ctas)
     emulator::poison(op, Space::SharedCluster, cta | (address & offsetMask),
                      bytes);
