@@ -43,7 +43,7 @@ struct Pattern {
   std::string error; ///< why it is no pattern
 };
 
-[[maybe_unused]] Pattern compile(const OpcodeEntry &entry) {
+Pattern compile(const OpcodeEntry &entry) {
   Pattern result;
   result.entry = &entry;
   StringRef text = entry.pattern;
@@ -184,8 +184,17 @@ struct Table {
 #define FAMILY(function)                                                       \
   for (const OpcodeEntry &entry : function())                                  \
     patterns.push_back(compile(entry));
-#ifdef FLASHNORM_HAS_Arithmetic
-    FAMILY(getArithmeticOpcodes)
+#ifdef FLASHNORM_HAS_Integer
+    FAMILY(getIntegerOpcodes)
+#endif
+#ifdef FLASHNORM_HAS_Bits
+    FAMILY(getBitOpcodes)
+#endif
+#ifdef FLASHNORM_HAS_Float
+    FAMILY(getFloatOpcodes)
+#endif
+#ifdef FLASHNORM_HAS_Comparisons
+    FAMILY(getComparisonOpcodes)
 #endif
 #ifdef FLASHNORM_HAS_Conversions
     FAMILY(getConversionOpcodes)
@@ -300,7 +309,7 @@ std::vector<std::string> emulator::checkOpcodeTable() {
     StringRef(entry.operands).split(operands, ' ', -1, false);
     for (StringRef operand : operands) {
       operand.consume_back("?");
-      if (operand.size() != 1 || !std::strchr("dpsmcDAl", operand[0]))
+      if (operand.size() != 1 || !std::strchr("dpsmcDAlfL", operand[0]))
         report(pattern, "has an unknown operand: '" + operand + "'");
     }
     if (intersect(automata.back(), automata.back(), true))

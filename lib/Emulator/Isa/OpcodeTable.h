@@ -18,14 +18,16 @@
 //
 // Operands, separated by spaces; '?' after one: it may be absent:
 //   d   registers written (a vector counts as one operand, flattened)
-//   p   a predicate written; or a pair: d|p or p|q, one slot each (none for
-//       a sink, then `second` is the slot of the other)
+//   p   a predicate written, or a pair: d|p or p|q
 //   s   registers or immediates read
 //   m   an address: one slot with the sum; then coordinates, if it has them
 //   c   an immediate
 //   D   registers that an asynchronous instruction reads and writes
-//   A   registers that an asynchronous instruction reads
+//   A   a vector of registers that an asynchronous instruction reads; anything
+//       but a vector is read as by s
 //   l   a label
+//   f   a function, and L the parenthesised lists of a call
+// Of optional operands, the first ones are taken to be there.
 //
 //===----------------------------------------------------------------------===//
 #ifndef FLASHNORM_LIB_EMULATOR_ISA_OPCODETABLE_H
@@ -40,7 +42,8 @@
 namespace flashnorm::emulator {
 
 class InstructionEmitter;
-using Emitter = void (*)(InstructionEmitter &emitter, const Site &site);
+/// Emits LLVM IR for one instruction (Isa/Emitter.h).
+using Emitter = void (*)(InstructionEmitter &emitter);
 
 struct OpcodeEntry {
   const char *pattern;
@@ -54,7 +57,10 @@ struct OpcodeEntry {
 };
 
 // The table, by the file that implements its entries.
-llvm::ArrayRef<OpcodeEntry> getArithmeticOpcodes(); // Isa/Arithmetic.cpp
+llvm::ArrayRef<OpcodeEntry> getIntegerOpcodes();    // Isa/Integer.cpp
+llvm::ArrayRef<OpcodeEntry> getBitOpcodes();        // Isa/Bits.cpp
+llvm::ArrayRef<OpcodeEntry> getFloatOpcodes();      // Isa/Float.cpp
+llvm::ArrayRef<OpcodeEntry> getComparisonOpcodes(); // Isa/Comparisons.cpp
 llvm::ArrayRef<OpcodeEntry> getConversionOpcodes(); // Isa/Conversions.cpp
 llvm::ArrayRef<OpcodeEntry> getControlOpcodes();    // Isa/Control.cpp
 llvm::ArrayRef<OpcodeEntry> getMemoryOpcodes();     // Isa/Memory.cpp
