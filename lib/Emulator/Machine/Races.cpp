@@ -135,14 +135,24 @@ void RaceCells::dropReads(Cell &cell) {
   cell.read = AccessRecord();
 }
 
+/// Whether a later access that is ordered after `accessor` is ordered after
+/// `read`, so that it need not be kept. Who learns of a thread learns what the
+/// thread knew; who waits for an asynchronous operation learns of it alone,
+/// unless both are of one thread, which waits for both.
+static bool isSuperseded(const AccessRecord &read, const Accessor &accessor) {
+  const AccessRecord &mine = accessor.record;
+  if (!isKnown(read, false, accessor))
+    return false;
+  if (!mine.op || read.agent == mine.agent)
+    return true;
+  const Machine::AgentInfo &theirs = accessor.machine->agents[read.agent],
+                           &own = accessor.machine->agents[mine.agent];
+  return read.op && theirs.cta == own.cta && theirs.thread == own.thread;
+}
+
 void RaceCells::addRead(Cell &cell, const Accessor &accessor) {
-  // A later access that is ordered after this one is ordered after what this
-  // one knows. That does not hold for asynchronous operations, whose waiters
-  // learn of them alone.
-  bool replaces = !accessor.record.op;
   if (!cell.manyReads) {
-    if (!cell.read.epoch || cell.read.agent == accessor.record.agent ||
-        (replaces && isKnown(cell.read, false, accessor))) {
+    if (!cell.read.epoch || isSuperseded(cell.read, accessor)) {
       cell.read = accessor.record;
       return;
     }
@@ -154,20 +164,20 @@ void RaceCells::addRead(Cell &cell, const Accessor &accessor) {
       index = freeReadSets.back();
       freeReadSets.pop_back();
     }
-    readSets[index] = {cell.read};
+    readSets[index] = {cell.read, accessor.record};
     cell.read = AccessRecord();
     cell.read.agent = index;
     cell.manyReads = true;
+    return;
   }
   std::vector<AccessRecord> &reads = readSets[cell.read.agent];
   if (isSame(reads.back(), accessor.record))
     return;
-  size_t kept = 0;
-  for (const AccessRecord &read : reads)
-    if (read.agent != accessor.record.agent &&
-        !(replaces && isKnown(read, false, accessor)))
-      reads[kept++] = read;
-  reads.resize(kept);
+  // Looking through all of them each time would be quadratic.
+  if (llvm::isPowerOf2_64(reads.size()))
+    llvm::erase_if(reads, [&](const AccessRecord &read) {
+      return isSuperseded(read, accessor);
+    });
   reads.push_back(accessor.record);
 }
 
