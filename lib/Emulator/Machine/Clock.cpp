@@ -85,25 +85,36 @@ void Clock::set(uint32_t agent, Epoch epoch) {
   table = mine;
 }
 
+bool Clock::contains(const Table &a, const Table &b) {
+  for (size_t i = 0; i != b.chunks.size(); ++i) {
+    const Chunk *y = b.chunks[i].get();
+    if (!y || (i < a.chunks.size() && a.chunks[i].get() == y))
+      continue;
+    if (i >= a.chunks.size() || !a.chunks[i])
+      return false;
+    const Chunk *x = a.chunks[i].get();
+    unsigned less = 0;
+    for (unsigned j = 0; j != chunkSize; ++j)
+      less |= x->epochs[j] < y->epochs[j];
+    if (less)
+      return false;
+  }
+  return true;
+}
+
 IntrusiveRefCntPtr<const Clock::Table> Clock::joinTables(const Table &a,
                                                          const Table &b) {
   size_t size = std::max(a.chunks.size(), b.chunks.size());
-  auto get = [](const Table &table, size_t index) -> const Chunk * {
-    return index < table.chunks.size() ? table.chunks[index].get() : nullptr;
-  };
-  // Which chunks are new, and whether one table is the answer as it is.
   IntrusiveRefCntPtr<Table> result = new Table(size);
-  bool isA = true, isB = true;
   for (size_t i = 0; i != size; ++i) {
-    const Chunk *x = get(a, i), *y = get(b, i);
+    const Chunk *x = i < a.chunks.size() ? a.chunks[i].get() : nullptr;
+    const Chunk *y = i < b.chunks.size() ? b.chunks[i].get() : nullptr;
     if (x == y || !y) {
       result->chunks[i] = x;
-      isB &= x == y;
       continue;
     }
     if (!x) {
       result->chunks[i] = y;
-      isA = false;
       continue;
     }
     std::array<Epoch, chunkSize> maximum;
@@ -113,8 +124,7 @@ IntrusiveRefCntPtr<const Clock::Table> Clock::joinTables(const Table &a,
       differsFromX |= maximum[j] ^ x->epochs[j];
       differsFromY |= maximum[j] ^ y->epochs[j];
     }
-    isA &= !differsFromX;
-    isB &= !differsFromY;
+    // Chunks that say it all are shared.
     if (!differsFromX) {
       result->chunks[i] = x;
     } else if (!differsFromY) {
@@ -125,10 +135,6 @@ IntrusiveRefCntPtr<const Clock::Table> Clock::joinTables(const Table &a,
       result->chunks[i] = chunk;
     }
   }
-  if (isA)
-    return &a;
-  if (isB)
-    return &b;
   return result;
 }
 
@@ -140,13 +146,21 @@ void Clock::join(const Clock &other) {
     return;
   }
   Memo::Entry &entry = getMemo().find(table.get(), other.table.get());
-  if (entry.a != table || entry.b != other.table) {
-    // The entry's references go first: a table that only they keep alive is
-    // none of the operands.
-    IntrusiveRefCntPtr<const Table> result = joinTables(*table, *other.table);
-    entry.a = table;
-    entry.b = other.table;
-    entry.result = result;
+  if (entry.a == table && entry.b == other.table) {
+    table = entry.result;
+    return;
   }
-  table = entry.result;
+  // Often one clock holds the other; tables that the memo does not hold can be
+  // changed in place.
+  if (contains(*table, *other.table))
+    return;
+  if (contains(*other.table, *table)) {
+    table = other.table;
+    return;
+  }
+  IntrusiveRefCntPtr<const Table> result = joinTables(*table, *other.table);
+  entry.a = table;
+  entry.b = other.table;
+  entry.result = result;
+  table = result;
 }

@@ -65,6 +65,8 @@ private:
   struct Memo;
   static Memo &getMemo();
   static void addBytes(int64_t bytes);
+  /// Whether `a` holds all that `b` holds.
+  static bool contains(const Table &a, const Table &b);
   static llvm::IntrusiveRefCntPtr<const Table> joinTables(const Table &a,
                                                           const Table &b);
 

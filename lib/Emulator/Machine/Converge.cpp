@@ -25,15 +25,14 @@ static std::string format(const std::bitset<128> &threads, uint32_t first) {
   return text;
 }
 
-/// Those of the CTA's threads from `first` on that have not exited.
+/// Those of the CTA's threads from `first`, of a warp's begin, on that have not
+/// exited.
 static std::bitset<128> getLive(const Cta &cta, uint32_t first,
                                 const std::bitset<128> &among) {
   std::bitset<128> live;
-  for (unsigned i = 0; i != 128; ++i)
-    if (among[i] && first + i < cta.threads.size() &&
-        !cta.threads[first + i]->exited)
-      live[i] = true;
-  return live;
+  for (unsigned i = 0; i != 4 && first / 32 + i < cta.exitedLanes.size(); ++i)
+    live |= std::bitset<128>(~cta.exitedLanes[first / 32 + i]) << (32 * i);
+  return live & among;
 }
 
 static void complete(Cta &cta, Meeting &meeting) {

@@ -332,6 +332,9 @@ void Machine::startCluster(uint32_t index) {
 void Machine::startThreads(Cta &cta) {
   uint32_t numThreads = volume(shape.block);
   cta.exitedLanes.resize((numThreads + 31) / 32);
+  // Lanes that never were count as exited.
+  if (numThreads % 32)
+    cta.exitedLanes.back() = UINT32_MAX << numThreads % 32;
   for (uint32_t index = 0; index != numThreads; ++index) {
     auto thread = std::make_unique<Thread>(*this, cta);
     thread->index = index;
