@@ -135,8 +135,9 @@ public:
 
   void setOptions(const EmulatorOptions &options);
 
-  /// Parses and translates a module; its entries become launchable. Errors name
-  /// line and column, or the instruction that is not known.
+  /// Parses a module and places its variables; its entries become launchable.
+  /// Errors name line and column. An entry is translated at its first launch:
+  /// an instruction that is not known only matters to those that launch it.
   llvm::Error loadModule(llvm::MemoryBufferRef ptx);
   /// Names of the entries of all modules, in order.
   std::vector<std::string> getEntries() const;

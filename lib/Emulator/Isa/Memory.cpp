@@ -302,7 +302,6 @@ static const OpcodeEntry entries[] = {
     {"prefetch{.global|.local}.(L1|L2)", "m", "9.7.9.15", emitHint},
     {"prefetch.global.(L2::evict_last|L2::evict_normal)", "m", "9.7.9.15",
      emitHint},
-    {"prefetch{.const|.param}.tensormap", "m", "9.7.9.15", emitHint},
     {"prefetchu.L1", "m", "9.7.9.15", emitHint},
     {"applypriority{.global}.L2::evict_normal", "m c", "9.7.9.16", emitHint},
     {"discard{.global}.L2", "m c", "9.7.9.17", emitHint},

@@ -180,61 +180,26 @@ struct Table {
   llvm::StringMap<std::vector<unsigned>> byOpcode;
 
   Table() {
-    // Families under construction are absent (CMakeLists.txt).
 #define FAMILY(function)                                                       \
   for (const OpcodeEntry &entry : function())                                  \
     patterns.push_back(compile(entry));
-#ifdef FLASHNORM_HAS_Integer
     FAMILY(getIntegerOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_Bits
     FAMILY(getBitOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_Float
     FAMILY(getFloatOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_Comparisons
     FAMILY(getComparisonOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_Conversions
     FAMILY(getConversionOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_Control
     FAMILY(getControlOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_Memory
     FAMILY(getMemoryOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_Atomics
     FAMILY(getAtomicOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_WarpOps
     FAMILY(getWarpOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_Barriers
     FAMILY(getBarrierOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_MBarrier
     FAMILY(getMBarrierOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_Fences
     FAMILY(getFenceOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_AsyncCopy
     FAMILY(getAsyncCopyOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_BulkCopy
     FAMILY(getBulkCopyOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_TensorCopy
     FAMILY(getTensorCopyOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_Matrix
     FAMILY(getMatrixOpcodes)
-#endif
-#ifdef FLASHNORM_HAS_Wgmma
     FAMILY(getWgmmaOpcodes)
-#endif
 #undef FAMILY
     for (auto [index, pattern] : llvm::enumerate(patterns))
       byOpcode[pattern.opcode].push_back(index);
