@@ -47,84 +47,86 @@ static constexpr const char *overview =
     "ARRAY is the name of an --array, or the number of an earlier argument.\n"
     "TYPE is one of u8 i8 u16 i16 u32 i32 u64 i64 bf16 f16 f32 f64.\n";
 
-static cl::OptionCategory category("flashnorm-emulate options");
-static cl::list<std::string> inputs(cl::Positional, cl::desc("<PTX files>"),
-                                    cl::cat(category));
-static cl::opt<std::string>
-    entry("entry",
-          cl::desc("kernel to run (default: the only one, or all of "
-                   "the manifest)"),
-          cl::cat(category));
-static cl::opt<std::string>
-    manifest("manifest",
-             cl::desc("manifest.json with the launch of each "
-                      "kernel; inputs are normal numbers"),
-             cl::cat(category));
-static cl::opt<int64_t> rows("rows",
-                             cl::desc("rows of the operands of a manifest "
-                                      "(default: those of files, else 128)"),
-                             cl::init(0), cl::cat(category));
-static cl::opt<uint64_t> inputSeed("input-seed",
-                                   cl::desc("seed of a manifest's inputs"),
-                                   cl::init(0), cl::cat(category));
-static cl::list<std::string>
-    operands("operand",
-             cl::desc("N:FILE.npy: an operand of a manifest, read "
-                      "for inputs and written for outputs"),
-             cl::cat(category));
-static cl::opt<std::string> grid("grid", cl::desc("CTAs: X[,Y[,Z]]"),
-                                 cl::init("1"), cl::cat(category));
-static cl::opt<std::string> block("block",
-                                  cl::desc("threads of a CTA: X[,Y[,Z]]"),
-                                  cl::init("1"), cl::cat(category));
-static cl::opt<std::string> cluster("cluster",
-                                    cl::desc("CTAs of a cluster: X[,Y[,Z]]"),
-                                    cl::init("1"), cl::cat(category));
-static cl::opt<uint32_t> sharedMemory("smem",
-                                      cl::desc("bytes of dynamic shared "
-                                               "memory"),
-                                      cl::init(0), cl::cat(category));
-static cl::list<std::string> arrays("array",
-                                    cl::desc("NAME=in:…, out:…, inout:… or "
-                                             "scratch:…: an array that is no "
-                                             "parameter by itself"),
-                                    cl::cat(category));
-static cl::list<std::string> arguments("arg",
-                                       cl::desc("value of the next parameter"),
-                                       cl::cat(category));
-static cl::opt<std::string>
-    schedule("schedule",
-             cl::desc("eager, lazy (default) or random[:SEED]: when "
-                      "asynchronous work completes and who runs next"),
-             cl::init("lazy"), cl::cat(category));
-static cl::opt<uint32_t> seeds("seeds",
-                               cl::desc("so many random schedules more"),
-                               cl::init(0), cl::cat(category));
-static cl::opt<bool> race("race",
-                          cl::desc("find data races (default; --no-race: do "
-                                   "not)"),
-                          cl::init(true), cl::cat(category));
-static cl::opt<bool> noRace("no-race", cl::desc("do not find data races"),
-                            cl::init(false), cl::cat(category));
-static cl::opt<uint32_t> resident("resident",
-                                  cl::desc("clusters that run interleaved"),
-                                  cl::init(EmulatorOptions().residentClusters),
-                                  cl::cat(category));
-static cl::opt<uint64_t> maxSteps("max-steps",
-                                  cl::desc("end a launch after so many steps"),
-                                  cl::init(EmulatorOptions().maxSteps),
-                                  cl::cat(category));
-static cl::opt<bool> stats("stats", cl::desc("print times and counts"),
-                           cl::cat(category));
-static cl::opt<bool>
-    listOpcodes("list-opcodes",
-                cl::desc("print the instructions known, with the sections of "
-                         "the PTX ISA that define them"),
-                cl::cat(category));
-static cl::opt<bool>
-    checkOpcodes("check-opcodes",
-                 cl::desc("only parse, and name the instructions not known"),
-                 cl::cat(category));
+namespace {
+/// Made in main, after LLVM's own options have made room for ours.
+struct CommandLine {
+  cl::OptionCategory category{"flashnorm-emulate options"};
+  cl::list<std::string> inputs{cl::Positional, cl::desc("<PTX files>"),
+                               cl::cat(category)};
+  cl::opt<std::string> entry{
+      "entry",
+      cl::desc("kernel to run (default: the only one, or all of "
+               "the manifest)"),
+      cl::cat(category)};
+  cl::opt<std::string> manifest{
+      "manifest",
+      cl::desc("manifest.json with the launch of each "
+               "kernel; inputs are normal numbers"),
+      cl::cat(category)};
+  cl::opt<int64_t> rows{"rows",
+                        cl::desc("rows of the operands of a manifest "
+                                 "(default: those of files, else 128)"),
+                        cl::init(0), cl::cat(category)};
+  cl::opt<uint64_t> inputSeed{"input-seed",
+                              cl::desc("seed of a manifest's inputs"),
+                              cl::init(0), cl::cat(category)};
+  cl::list<std::string> operands{
+      "operand",
+      cl::desc("N:FILE.npy: an operand of a manifest, read "
+               "for inputs and written for outputs"),
+      cl::cat(category)};
+  cl::opt<std::string> grid{"grid", cl::desc("CTAs: X[,Y[,Z]]"), cl::init("1"),
+                            cl::cat(category)};
+  cl::opt<std::string> block{"block", cl::desc("threads of a CTA: X[,Y[,Z]]"),
+                             cl::init("1"), cl::cat(category)};
+  cl::opt<std::string> cluster{"cluster",
+                               cl::desc("CTAs of a cluster: X[,Y[,Z]]"),
+                               cl::init("1"), cl::cat(category)};
+  cl::opt<uint32_t> sharedMemory{"smem",
+                                 cl::desc("bytes of dynamic shared "
+                                          "memory"),
+                                 cl::init(0), cl::cat(category)};
+  cl::list<std::string> arrays{"array",
+                               cl::desc("NAME=in:…, out:…, inout:… or "
+                                        "scratch:…: an array that is no "
+                                        "parameter by itself"),
+                               cl::cat(category)};
+  cl::list<std::string> arguments{
+      "arg", cl::desc("value of the next parameter"), cl::cat(category)};
+  cl::opt<std::string> schedule{
+      "schedule",
+      cl::desc("eager, lazy (default) or random[:SEED]: when "
+               "asynchronous work completes and who runs next"),
+      cl::init("lazy"), cl::cat(category)};
+  cl::opt<uint32_t> seeds{"seeds", cl::desc("so many random schedules more"),
+                          cl::init(0), cl::cat(category)};
+  cl::opt<bool> race{"race",
+                     cl::desc("find data races (default; --no-race: do "
+                              "not)"),
+                     cl::init(true), cl::cat(category)};
+  cl::opt<bool> noRace{"no-race", cl::desc("do not find data races"),
+                       cl::init(false), cl::cat(category)};
+  cl::opt<uint32_t> resident{
+      "resident", cl::desc("clusters that run interleaved"),
+      cl::init(EmulatorOptions().residentClusters), cl::cat(category)};
+  cl::opt<uint64_t> maxSteps{
+      "max-steps", cl::desc("end a launch after so many steps"),
+      cl::init(EmulatorOptions().maxSteps), cl::cat(category)};
+  cl::opt<bool> stats{"stats", cl::desc("print times and counts"),
+                      cl::cat(category)};
+  cl::opt<bool> listOpcodes{
+      "list-opcodes",
+      cl::desc("print the instructions known, with the sections of "
+               "the PTX ISA that define them"),
+      cl::cat(category)};
+  cl::opt<bool> checkOpcodes{
+      "check-opcodes",
+      cl::desc("only parse, and name the instructions not known"),
+      cl::cat(category)};
+};
+} // namespace
+
+static CommandLine *line;
 
 //===----------------------------------------------------------------------===//
 // The opcode table
@@ -184,12 +186,12 @@ static Error checkFile(const std::string &path) {
 static Expected<EmulatorOptions> readOptions() {
   using Schedule = EmulatorOptions::Schedule;
   EmulatorOptions options;
-  options.detectRaces = race && !noRace;
-  options.residentClusters = resident;
-  options.maxSteps = maxSteps;
-  if (!resident)
+  options.detectRaces = line->race && !line->noRace;
+  options.residentClusters = line->resident;
+  options.maxSteps = line->maxSteps;
+  if (!line->resident)
     return createStringError("--resident=0: at least one cluster must run");
-  auto [name, seed] = StringRef(schedule).split(':');
+  auto [name, seed] = StringRef(line->schedule).split(':');
   if (name == "random")
     options.schedule = Schedule::Random;
   else if (name == "eager" && seed.empty())
@@ -197,10 +199,10 @@ static Expected<EmulatorOptions> readOptions() {
   else if (name == "lazy" && seed.empty())
     options.schedule = Schedule::Lazy;
   else
-    return createStringError("--schedule=" + schedule +
+    return createStringError("--schedule=" + line->schedule +
                              ": legal are eager, lazy and random[:SEED]");
   if (!seed.empty() && seed.getAsInteger(0, options.seed))
-    return createStringError("--schedule=" + schedule +
+    return createStringError("--schedule=" + line->schedule +
                              ": the seed is no number");
   return options;
 }
@@ -219,31 +221,33 @@ static std::string describe(const EmulatorOptions &options) {
 
 static Expected<std::vector<LaunchRequest>>
 readRequests(const Emulator &emulator) {
-  if (!manifest.empty()) {
-    if (!arguments.empty() || !arrays.empty() || grid.getNumOccurrences() ||
-        block.getNumOccurrences() || cluster.getNumOccurrences() ||
-        sharedMemory.getNumOccurrences())
+  if (!line->manifest.empty()) {
+    if (!line->arguments.empty() || !line->arrays.empty() ||
+        line->grid.getNumOccurrences() || line->block.getNumOccurrences() ||
+        line->cluster.getNumOccurrences() ||
+        line->sharedMemory.getNumOccurrences())
       return createStringError("--arg, --array, --grid, --block, --cluster and "
                                "--smem do not go with --manifest, which has "
                                "them");
     ManifestOptions options;
-    options.file = manifest;
-    options.entry = entry;
-    options.rows = rows;
-    options.seed = inputSeed;
-    options.operands.assign(operands.begin(), operands.end());
-    if (rows < 0)
-      return createStringError("--rows=" + llvm::Twine(rows) + " is negative");
+    options.file = line->manifest;
+    options.entry = line->entry;
+    options.rows = line->rows;
+    options.seed = line->inputSeed;
+    options.operands.assign(line->operands.begin(), line->operands.end());
+    if (line->rows < 0)
+      return createStringError("--rows=" + llvm::Twine(line->rows) +
+                               " is negative");
     return readManifest(options);
   }
-  if (!operands.empty() || rows.getNumOccurrences() ||
-      inputSeed.getNumOccurrences())
+  if (!line->operands.empty() || line->rows.getNumOccurrences() ||
+      line->inputSeed.getNumOccurrences())
     return createStringError("--operand, --rows and --input-seed need a "
                              "--manifest");
   LaunchRequest request;
-  request.entry = entry;
+  request.entry = line->entry;
   std::vector<std::string> entries = emulator.getEntries();
-  if (entry.empty()) {
+  if (line->entry.empty()) {
     if (entries.size() != 1) {
       std::string list;
       for (const std::string &name : entries)
@@ -262,14 +266,15 @@ readRequests(const Emulator &emulator) {
     extents = *parsed;
     return Error::success();
   };
-  if (Error error = readExtents("grid", grid, request.shape.grid))
+  if (Error error = readExtents("grid", line->grid, request.shape.grid))
     return error;
-  if (Error error = readExtents("block", block, request.shape.block))
+  if (Error error = readExtents("block", line->block, request.shape.block))
     return error;
-  if (Error error = readExtents("cluster", cluster, request.shape.cluster))
+  if (Error error =
+          readExtents("cluster", line->cluster, request.shape.cluster))
     return error;
-  request.shape.dynamicSharedMemory = sharedMemory;
-  if (Error error = parseArguments(arrays, arguments, request))
+  request.shape.dynamicSharedMemory = line->sharedMemory;
+  if (Error error = parseArguments(line->arrays, line->arguments, request))
     return error;
   std::vector<LaunchRequest> requests;
   requests.push_back(std::move(request));
@@ -295,9 +300,9 @@ static Error run() {
   auto emulator = Emulator::create(*options);
   if (!emulator)
     return emulator.takeError();
-  if (inputs.empty())
+  if (line->inputs.empty())
     return createStringError("no PTX file is given");
-  for (const std::string &input : inputs) {
+  for (const std::string &input : line->inputs) {
     auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(input);
     if (!buffer)
       return createStringError(input + ": " + buffer.getError().message());
@@ -309,7 +314,7 @@ static Error run() {
     return requests.takeError();
   for (LaunchRequest &request : *requests) {
     EmulatorOptions current = *options;
-    for (uint32_t i = 0; i <= seeds; ++i) {
+    for (uint32_t i = 0; i <= line->seeds; ++i) {
       (*emulator)->setOptions(current);
       if (Error error = runOnce(**emulator, request))
         return llvm::joinErrors(
@@ -323,23 +328,29 @@ static Error run() {
   for (const LaunchRequest &request : *requests)
     if (Error error = writeOutputs(request))
       return error;
-  if (stats)
+  if (line->stats)
     printStatistics(**emulator);
   return Error::success();
 }
 
 int main(int argc, char **argv) {
-  cl::HideUnrelatedOptions(category);
+  // LLVM's statistics are none of ours.
+  auto known = cl::getRegisteredOptions().find("stats");
+  if (known != cl::getRegisteredOptions().end())
+    known->second->removeArgument();
+  CommandLine commandLine;
+  line = &commandLine;
+  cl::HideUnrelatedOptions(commandLine.category);
   cl::ParseCommandLineOptions(argc, argv, overview);
   auto main = []() -> Error {
-    if (listOpcodes)
+    if (line->listOpcodes)
       return printOpcodes();
-    if (!checkOpcodes)
+    if (!line->checkOpcodes)
       return run();
-    if (inputs.empty())
+    if (line->inputs.empty())
       return createStringError("no PTX file is given");
     Error result = Error::success();
-    for (const std::string &input : inputs)
+    for (const std::string &input : line->inputs)
       result = llvm::joinErrors(std::move(result), checkFile(input));
     return result;
   };
