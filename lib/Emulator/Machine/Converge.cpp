@@ -35,6 +35,12 @@ static std::bitset<128> getLive(const Cta &cta, uint32_t first,
   return live & among;
 }
 
+static std::bitset<128> getGroup(uint32_t size) {
+  std::bitset<128> group;
+  group.set();
+  return group >> (128 - size);
+}
+
 static void complete(Cta &cta, Meeting &meeting) {
   // Taken out first: `execute` may let other threads run, which may meet again.
   std::unique_ptr<Meeting> owned;
@@ -74,8 +80,12 @@ static void converge(Thread &thread, const Site &site, uint32_t first,
                            other->site->location.ptxLine, other->site->text)
           .str();
     };
-    // Meetings of .aligned instructions are with the whole warp.
-    if (aligned && other->aligned)
+    // Meetings of .aligned instructions are with the whole warp; another warp
+    // of the group may still be elsewhere.
+    uint32_t warpAt = thread.warp * 32 - other->firstThread;
+    bool warpIsThere =
+        warpAt < 128 && (other->arrived >> warpAt & getGroup(32)).any();
+    if (aligned && other->aligned && warpIsThere)
       thread.fault(FaultKind::Divergence,
                    "the warp has diverged at an instruction that all its "
                    "threads must execute together",
@@ -116,12 +126,6 @@ static void converge(Thread &thread, const Site &site, uint32_t first,
            format(getLive(cta, first, expected) & ~meeting->arrived, first) +
            " to execute it, too";
   });
-}
-
-static std::bitset<128> getGroup(uint32_t size) {
-  std::bitset<128> group;
-  group.set();
-  return group >> (128 - size);
 }
 
 void flashnorm::emulator::convergeWarp(Thread &thread, const Site &site,
