@@ -392,7 +392,7 @@ uint64_t emulator::approximateDouble(uint64_t bits, Approximation function) {
   return flush(llvm::bit_cast<uint64_t>(result)) & high;
 }
 
-uint32_t emulator::divideApproximately(uint32_t a, uint32_t b, bool full,
+uint32_t emulator::divideApproximately(uint32_t a, uint32_t b, uint32_t full,
                                        uint32_t flags) {
   double divisor = decodeOperand(b, FloatFormat::F32, flags);
   double dividend = decodeOperand(a, FloatFormat::F32, flags);

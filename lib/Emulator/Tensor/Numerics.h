@@ -115,7 +115,8 @@ uint32_t approximate(uint32_t bits, Approximation function, FloatFormat format,
 /// result count as zero.
 uint64_t approximateDouble(uint64_t bits, Approximation function);
 /// div.approx.f32, or div.full.f32, which covers the whole range of b.
-uint32_t divideApproximately(uint32_t a, uint32_t b, bool full, uint32_t flags);
+uint32_t divideApproximately(uint32_t a, uint32_t b, uint32_t full,
+                             uint32_t flags);
 
 // Fast forms of what kernels do most.
 
