@@ -87,9 +87,9 @@ def add_async(name, size, operand="", prepare="", kept=lambda lane: None,
              "mbarrier": "  cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n"
              + WAIT,
              "pending": "  cp.async.mbarrier.arrive.shared.b64 [bar];\n"
-             "  @%first mbarrier.arrive.shared.b64 _, [bar];\n" + WAIT}
+             "  mbarrier.arrive.shared.b64 _, [bar];\n" + WAIT}
     header = HEADER.format(parameters="", smem=512)
-    if wait == "mbarrier":
+    if wait in ("mbarrier", "pending"):
         header = header.replace("[bar], 1;", "[bar], 32;")
     ptx = header + f"""  mad.lo.u32 %to, %id, 16, %sm;
   mad.wide.u32 %at, %id, 16, %in;

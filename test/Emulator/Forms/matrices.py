@@ -80,9 +80,9 @@ def dot(row, column, start, k):
     return infinities.pop(), 0.0
 
 
-def multiply(a, b, c, m, n, k, result, saturate=False):
+def multiply(a, b, c, m, n, k, result, saturate=False, steps=1):
     """Words of D by (row, column), and bounds. a, b, c map positions to
-    numbers."""
+    numbers. D is rounded to its format after each step."""
     words, bounds = {}, {}
     for i in range(m):
         for j in range(n):
@@ -98,7 +98,9 @@ def multiply(a, b, c, m, n, k, result, saturate=False):
             format = {"f32": F32, "f16": F16, "f64": F64}[result]
             words[i, j] = encode(format, total)
             if result == "f16" and bound:
-                bound += abs(float(total)) * 2.0 ** -10
+                bound += abs(total) * 2.0 ** -10
+                # A partial sum is at most the sum of all magnitudes.
+                bound += (steps - 1) * bound / (k + 1) * 2.0 ** 12
             bounds[i, j] = bound
     return words, bounds
 
