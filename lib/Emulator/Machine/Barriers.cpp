@@ -172,7 +172,7 @@ static void arriveAtCluster(Thread &thread, bool releases) {
   Cluster &cluster = thread.cta.cluster;
   ClusterBarrier &barrier = cluster.barrier;
   // Arriving twice without waiting has no meaning.
-  if (thread.clusterRound > barrier.round)
+  if (thread.clusterRound)
     thread.fault(FaultKind::BarrierMisuse,
                  "the thread has arrived at the cluster's barrier and not "
                  "waited since");
@@ -264,7 +264,9 @@ static void setmaxnreg(Thread &thread, const Site &site, uint64_t *words) {
                       increases ? "inc" : "dec", count, mine)
             .str());
   if (!increases) {
-    giveRegisters(cta, mine - std::exchange(mine, count));
+    uint32_t given = mine - count;
+    mine = count;
+    giveRegisters(cta, given);
     return;
   }
   while (count - mine > cta.freeRegisters) {

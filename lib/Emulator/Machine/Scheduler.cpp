@@ -158,8 +158,10 @@ void Machine::schedule() {
 void Machine::reportStuck() {
   // Alike waits are told once, with one of the threads that wait.
   std::map<std::string, std::pair<Thread *, unsigned>> waits;
-  bool spins = false;
-  Thread *first = nullptr, *astray = nullptr;
+  // Whom to blame: a thread that spins, one that waits for registers, one in a
+  // meeting whose partners are elsewhere, or any.
+  Thread *first = nullptr, *astray = nullptr, *starved = nullptr,
+         *spinning = nullptr;
   for (const std::unique_ptr<Cluster> &cluster : clusters)
     for (const std::unique_ptr<Cta> &cta : cluster->ctas)
       for (const std::unique_ptr<Thread> &thread : cta->threads) {
@@ -167,7 +169,12 @@ void Machine::reportStuck() {
           continue;
         if (!first)
           first = thread.get();
-        spins |= thread->state == Thread::State::Polling && !thread->suspends;
+        if (!spinning && thread->state == Thread::State::Polling &&
+            !thread->suspends)
+          spinning = thread.get();
+        if (!starved && thread->lane == 0 &&
+            llvm::is_contained(cta->waitingForRegisters, thread.get()))
+          starved = thread.get();
         std::string what =
             llvm::Twine("line ")
                 .concat(llvm::Twine(thread->site->location.ptxLine))
@@ -180,7 +187,6 @@ void Machine::reportStuck() {
         if (!entry.first)
           entry.first = thread.get();
         ++entry.second;
-        // A thread in a warp's meeting whose partners are elsewhere.
         for (const std::unique_ptr<Meeting> &meeting : cta->meetings)
           if (!astray && thread->index - meeting->firstThread < 128 &&
               meeting->arrived[thread->index - meeting->firstThread])
@@ -195,14 +201,18 @@ void Machine::reportStuck() {
   }
   if (!first)
     fault(FaultKind::Deadlock, nullptr, nullptr, "no thread can run", notes);
-  if (astray && !spins)
-    fault(FaultKind::Divergence, astray->site, astray,
-          astray->describe() + " " + astray->waitsFor(), notes);
-  fault(spins ? FaultKind::Livelock : FaultKind::Deadlock, first->site, first,
-        spins ? llvm::Twine("all threads poll or wait and nothing changes: ") +
-                    first->waitsFor()
-              : llvm::Twine("no thread can go on: ") + first->waitsFor(),
-        notes);
+  auto report = [&](FaultKind kind, Thread &thread, const llvm::Twine &text) {
+    fault(kind, thread.site, &thread, text + thread.waitsFor(), notes);
+  };
+  if (spinning)
+    report(FaultKind::Livelock, *spinning,
+           "all threads poll or wait and nothing changes: ");
+  if (astray)
+    report(FaultKind::Divergence, *astray, astray->describe() + " ");
+  if (starved)
+    report(FaultKind::RegisterBudget, *starved, starved->describe() + " ");
+  report(FaultKind::Deadlock, *first, "no thread can go on: ");
+  llvm_unreachable("a fault was reported");
 }
 
 //===----------------------------------------------------------------------===//
