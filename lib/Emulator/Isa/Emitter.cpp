@@ -272,7 +272,21 @@ Value *InstructionEmitter::readAddress(unsigned i) {
   Value *value = readOperand(base, bits);
   if (operand.offset)
     value = b.CreateAdd(value, constant(bits, operand.offset));
+  if (bits == 64)
+    return value;
+  for (StringRef modifier : instruction->modifiers) {
+    if (modifier.starts_with("param"))
+      return extendAddress(value, translator.paramBase);
+    if (modifier == "local")
+      return extendAddress(value, translator.localBase);
+  }
   return resize(value, 64);
+}
+
+Value *InstructionEmitter::extendAddress(Value *address, Value *base) {
+  Value *low = resize(address, 32);
+  Value *distance = b.CreateSub(low, resize(base, 32));
+  return b.CreateAdd(base, resize(distance, 64));
 }
 
 void InstructionEmitter::writeOperand(const ptx::Operand &operand, Value *value,

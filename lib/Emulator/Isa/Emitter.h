@@ -80,6 +80,9 @@ public:
                            bool isRelaxed = false, bool asFloat = false);
   /// As `read`, as a value of the LLVM type half, float or double.
   llvm::Value *readFloat(unsigned i, ptx::Type type);
+  /// .param and .local addresses may be held in 32 bits: the one with these low
+  /// bits, as i64.
+  llvm::Value *extendAddress(llvm::Value *address, llvm::Value *base);
   /// The address [base + offset], as i64; coordinates are left out.
   llvm::Value *readAddress(unsigned i);
 

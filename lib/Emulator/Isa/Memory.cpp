@@ -222,7 +222,7 @@ static void emitMov(InstructionEmitter &e) {
 //===----------------------------------------------------------------------===//
 
 /// Group 0: .to; group 1: the space. Addresses of all spaces but .shared are
-/// generic ones.
+/// generic ones, or the low halves of such.
 static void emitCvta(InstructionEmitter &e) {
   unsigned bits = ptx::sizeInBits(e.site.types[0]);
   if (bits != 64)
@@ -230,9 +230,12 @@ static void emitCvta(InstructionEmitter &e) {
   const ptx::Operand &source = *e.operands[1];
   unsigned given = e.getRegisterBits(source);
   Value *address = e.resize(e.readOperand(source, given ? given : 64), 64);
-  bool isShared = llvm::StringRef(e.instruction->modifiers[e.site.has(0)])
-                      .starts_with("shared");
-  if (isShared) {
+  llvm::StringRef space = e.instruction->modifiers[e.site.has(0)];
+  if (!e.site.has(0) && space.starts_with("param"))
+    address = e.extendAddress(address, e.translator.paramBase);
+  if (!e.site.has(0) && space == "local")
+    address = e.extendAddress(address, e.translator.localBase);
+  if (space.starts_with("shared")) {
     Value *low = e.b.CreateAnd(address, e.b.getInt64(UINT32_MAX));
     address =
         e.site.has(0) ? low : e.b.CreateAdd(low, e.translator.sharedWindow);

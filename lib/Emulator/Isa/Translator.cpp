@@ -106,7 +106,11 @@ KernelTranslator::makeSite(const ptx::Instruction &instruction) {
   auto site = std::make_unique<Site>(known->second);
   site->index = result->sites.size();
   site->location = instruction.location;
+  // A wgmma names up to 128 registers.
+  constexpr size_t maxText = 120;
   site->text = instruction.text;
+  if (site->text.size() > maxText)
+    site->text.replace(maxText, std::string::npos, "…");
   return site;
 }
 
