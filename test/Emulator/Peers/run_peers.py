@@ -282,11 +282,13 @@ def write_arguments(arguments, directory):
         if isinstance(argument, str):
             options.append("--arg=" + argument)
         elif isinstance(argument, Map):
-            array = argument.array
+            name = f"array{len(paths)}"
+            options.append(f"--array={name}={place(argument.array)}")
             options.append(
-                f"--arg=tensormap:{array.type}:{argument.columns}x"
-                f"{argument.rows}:{argument.box[0]}x{argument.box[1]}:"
-                f"swizzle={argument.swizzle}:{place(array)}")
+                f"--arg=tensormap:{name},type={argument.array.type},"
+                f"sizes={argument.columns}x{argument.rows},"
+                f"box={argument.box[0]}x{argument.box[1]},"
+                f"swizzle={argument.swizzle}")
         else:
             options.append("--arg=" + place(argument))
     return options, outputs
