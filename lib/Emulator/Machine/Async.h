@@ -39,8 +39,10 @@ public:
   [[noreturn]] void fault(FaultKind kind, const llvm::Twine &message,
                           llvm::ArrayRef<std::string> notes = {});
 
-  /// Another thread takes part in the issue (wgmma: a warpgroup).
-  void addIssuer(Thread &thread) { thread.release(view); }
+  /// Other threads take part in the issue (wgmma: a warpgroup).
+  void addIssuers(llvm::ArrayRef<Thread *> threads) {
+    Thread::releaseAll(threads, view);
+  }
 
   Thread &issuer;
   Machine &machine;

@@ -90,10 +90,7 @@ void Thread::preempt() {
   machine.yieldToScheduler(*this);
 }
 
-void Thread::publish(View &into) const {
-  if (!machine.options.detectRaces)
-    return;
-  into.join(view);
+void Thread::publishOwn(View &into) const {
   into.generic.set(agent, epoch);
   // What the async proxy sees of this thread is what its last fence covered.
   if (asyncSharedEpoch)
@@ -104,9 +101,29 @@ void Thread::publish(View &into) const {
     into.inits.set(agent, initEpoch);
 }
 
+void Thread::publish(View &into) const {
+  if (!machine.options.detectRaces)
+    return;
+  into.collect(view);
+  publishOwn(into);
+}
+
 void Thread::release(View &into) {
   publish(into);
   ++epoch;
+}
+
+void Thread::releaseAll(llvm::ArrayRef<Thread *> threads, View &into) {
+  if (threads.empty() || !threads[0]->machine.options.detectRaces)
+    return;
+  // Threads that know the same share tables, which join at no cost as long as
+  // no epoch of their own is added.
+  for (const Thread *thread : threads)
+    into.collect(thread->view);
+  for (Thread *thread : threads) {
+    thread->publishOwn(into);
+    ++thread->epoch;
+  }
 }
 
 static std::string formatThread(std::array<uint32_t, 3> cta, uint32_t thread) {

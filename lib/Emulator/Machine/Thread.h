@@ -133,6 +133,8 @@ public:
   void publish(View &into) const;
   /// A release: publishes and begins the next epoch.
   void release(View &into);
+  /// The same for threads that know much the same, faster.
+  static void releaseAll(llvm::ArrayRef<Thread *> threads, View &into);
   /// Makes what `from` holds happen before what this thread does next.
   void acquire(const View &from) { view.join(from); }
 
@@ -141,6 +143,9 @@ public:
 
   /// "CTA (0,0,0) warp 3 lane 5"
   std::string describe() const;
+
+  /// Only the thread's own epochs, of what publish() adds.
+  void publishOwn(View &into) const;
 
   // The scheduler's own.
   enum class State : uint8_t { Ready, Running, Blocked, Polling, Exited };

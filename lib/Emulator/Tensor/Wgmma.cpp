@@ -17,8 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Isa/OpcodeTable.h"
-#include "Machine/Async.h"
-#include "Machine/Cta.h"
+#include "Machine/Machine.h"
 #include "Tensor/Descriptor.h"
 #include "Tensor/Numerics.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -75,6 +74,12 @@ struct Accumulator : llvm::RefCountedBase<Accumulator> {
 };
 
 struct WarpAccumulators {
+  /// An accumulator and its first product refer to each other.
+  ~WarpAccumulators() {
+    for (const IntrusiveRefCntPtr<Accumulator> &accumulator : live)
+      accumulator->first = nullptr;
+  }
+
   llvm::SmallVector<IntrusiveRefCntPtr<Accumulator>> live;
   AsyncOpRef lastProduct;
 };
@@ -473,8 +478,10 @@ void issueProducts(Thread &thread, const Site &site, const Shape &shape,
         getAccumulator(state, site, shape, lanes, clears);
     auto product =
         std::make_unique<Product>(leader, site, shape, clears, accumulator, b);
+    llvm::SmallVector<Thread *, warpSize> others;
     for (const Arrival &lane : lanes.drop_front())
-      product->addIssuer(*lane.thread);
+      others.push_back(lane.thread);
+    product->addIssuers(others);
     if (a) {
       product->aMatrix.emplace(*a, shape.aIsMNMajor, shape.a, warp * warpRows,
                                warpRows, sharedBase);
@@ -482,7 +489,8 @@ void issueProducts(Thread &thread, const Site &site, const Shape &shape,
     } else {
       fetchA(*product, site, lanes);
     }
-    product->predecessor = state.lastProduct;
+    if (state.lastProduct && !state.lastProduct->complete)
+      product->predecessor = state.lastProduct;
     Product &issued = *product;
     AsyncOpRef op = issue(leader, std::move(product));
     markRead(issued, lanes);
@@ -523,19 +531,25 @@ void executeWait(Thread &thread, const Site &site, uint64_t *words) {
     requireAll(thread, lanes);
     Thread &leader = *lanes[0].thread;
     auto allowed = static_cast<unsigned>(word(words, site, 0));
+    // All lanes gain the same: one clock for them to share.
+    View gained;
     for (const AsyncOpRef &op : leader.groups->wgmma.wait(allowed)) {
-      for (const Arrival &lane : lanes)
-        waitedFor(*lane.thread, *op);
+      if (thread.machine.options.detectRaces)
+        gained.add(op->agent, op->writeEpoch);
       auto &product = static_cast<Product &>(*op);
       releaseA(product, lanes);
       Accumulator &accumulator = *product.accumulator;
       if (accumulator.last != op.get())
         continue;
       deliver(accumulator, lanes);
+      accumulator.first = nullptr;
       llvm::erase_if(leader.accumulators->live, [&](const AccumulatorRef &ref) {
         return ref.get() == &accumulator;
       });
     }
+    if (thread.machine.options.detectRaces)
+      for (const Arrival &lane : lanes)
+        lane.thread->acquire(gained);
   });
 }
 
