@@ -61,7 +61,8 @@ void flashnorm::emulator::finishReads(AsyncOp &op) {
 
 void flashnorm::emulator::waitedFor(Thread &thread, const AsyncOp &op,
                                     bool readsOnly) {
-  thread.view.add(op.agent, readsOnly ? op.readEpoch : op.writeEpoch);
+  if (thread.machine.options.detectRaces)
+    thread.view.add(op.agent, readsOnly ? op.readEpoch : op.writeEpoch);
 }
 
 llvm::SmallVector<AsyncOpRef> AsyncGroups::wait(unsigned allowed) {

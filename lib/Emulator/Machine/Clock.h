@@ -39,7 +39,18 @@ public:
   }
   void set(uint32_t agent, Epoch epoch); ///< only upwards
   void join(const Clock &other);
-  void clear() { table.reset(); }
+  /// The same, for a clock that collects what many know: remembers the last one
+  /// that it joined, as the next one is often the same.
+  void collect(const Clock &other) {
+    if (other.table == collected)
+      return;
+    join(other);
+    collected = other.table;
+  }
+  void clear() {
+    table.reset();
+    collected.reset();
+  }
   bool empty() const { return !table; }
 
   /// Bytes of all tables and chunks that are alive, now and at most.
@@ -70,7 +81,7 @@ private:
   static llvm::IntrusiveRefCntPtr<const Table> joinTables(const Table &a,
                                                           const Table &b);
 
-  llvm::IntrusiveRefCntPtr<const Table> table;
+  llvm::IntrusiveRefCntPtr<const Table> table, collected;
   static thread_local uint64_t liveBytes, peakBytes;
 };
 
@@ -89,6 +100,12 @@ struct View {
     asyncShared.join(other.asyncShared);
     asyncGlobal.join(other.asyncGlobal);
     inits.join(other.inits);
+  }
+  void collect(const View &other) {
+    generic.collect(other.generic);
+    asyncShared.collect(other.asyncShared);
+    asyncGlobal.collect(other.asyncGlobal);
+    inits.collect(other.inits);
   }
   /// An asynchronous operation's epoch: known to both proxies.
   void add(uint32_t agent, Epoch epoch) {

@@ -21,7 +21,7 @@ using flashnorm::EmulatorLaunch;
 static constexpr uint64_t maxSharedBytes = 227 * 1024;
 /// Agents' numbers are used again only beyond so many, the oldest first: who
 /// knows of the new owner seems to know of the old one.
-static constexpr size_t minAgents = 16384, minFreeOpAgents = 4096;
+static constexpr size_t minAgents = 4096, minFreeOpAgents = 1024;
 
 //===----------------------------------------------------------------------===//
 // Windows
@@ -275,6 +275,7 @@ void Machine::cleanUp() {
   freeAgents.clear();
   freeAgentRanges.clear();
   sites.clear();
+  doubtful.clear();
   nextCluster = numClusters = 0;
   changes = changesAtLastPoll = changesAtIdle = idleRounds = 0;
   allocations.resetRaces();
@@ -386,6 +387,7 @@ void Machine::endClusters() {
       ++i;
       continue;
     }
+    judgeDoubtful();
     // Nobody waited for what is still under way, but it will happen.
     for (size_t j = 0; j != pendingOps.size();) {
       AsyncOpRef op = pendingOps[j];

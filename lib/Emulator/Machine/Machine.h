@@ -128,6 +128,12 @@ public:
     return index < sites.size() ? sites[index] : nullptr;
   }
 
+  std::vector<RaceCells::Doubtful> doubtful;
+  void judgeDoubtful() {
+    if (!doubtful.empty())
+      RaceCells::judge(*this);
+  }
+
   // Scheduler.
   void yieldToScheduler(Thread &thread);
   void makeReady(Thread &thread) { ready.push_back(&thread); }

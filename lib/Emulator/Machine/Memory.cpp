@@ -250,6 +250,7 @@ static void noteSpin(Thread &thread, uint64_t address, Access kind) {
 char *flashnorm::emulator::access(Thread &thread, Space space, uint64_t address,
                                   unsigned bytes, unsigned alignment,
                                   Access kind, Scope scope) {
+  thread.machine.judgeDoubtful();
   thread.preempt();
   noteSpin(thread, address, kind);
   Place place = find({thread, nullptr}, space, address, bytes, alignment);
@@ -304,6 +305,7 @@ static Accessor makeAccessor(AsyncOp &op, const MemoryBlock &block, bool reads,
 
 char *flashnorm::emulator::access(AsyncOp &op, Space space, uint64_t address,
                                   uint64_t bytes, Access kind) {
+  op.machine.judgeDoubtful();
   Subject subject{op.issuer, &op};
   Place place = find(subject, space, address, bytes, 1);
   if (!place.block)
@@ -349,6 +351,7 @@ void flashnorm::emulator::poison(AsyncOp &op, Space space, uint64_t address,
   if (!place.block)
     op.fault(FaultKind::IllegalInstruction,
              "an asynchronous operation on .local memory");
+  op.machine.judgeDoubtful();
   MemoryBlock &block = *place.block;
   Accessor accessor = makeAccessor(op, block, false, true, false);
   bool wasPoisoned =

@@ -7,6 +7,7 @@
 
 #include "Machine/Machine.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cstring>
 
 using namespace flashnorm::emulator;
 
@@ -181,6 +182,34 @@ void RaceCells::addRead(Cell &cell, const Accessor &accessor) {
   reads.push_back(accessor.record);
 }
 
+void RaceCells::doubt(const MemoryBlock &block, uint64_t offset,
+                      const Cell &cell, const Accessor &accessor) {
+  uint64_t word = offset & ~UINT64_C(3);
+  Doubtful doubtful{block.base + word,     cell.mask, {},     accessor.thread,
+                    accessor.thread->site, &block,    offset, cell.write};
+  std::memcpy(doubtful.before.data(), doubtful.bytes,
+              std::min<uint64_t>(4, block.size - word));
+  accessor.machine->doubtful.push_back(doubtful);
+}
+
+void RaceCells::judge(Machine &machine) {
+  for (const Doubtful &doubtful : machine.doubtful)
+    for (unsigned i = 0; i != 4; ++i) {
+      if (!(doubtful.mask >> i & 1) || doubtful.bytes[i] == doubtful.before[i])
+        continue;
+      Accessor accessor;
+      accessor.record.agent = doubtful.thread->agent;
+      accessor.writes = true;
+      accessor.others = &doubtful.thread->view.generic;
+      accessor.machine = &machine;
+      accessor.thread = doubtful.thread;
+      doubtful.thread->site = doubtful.site;
+      report(*doubtful.block, doubtful.offset, doubtful.earlier, true,
+             accessor);
+    }
+  machine.doubtful.clear();
+}
+
 void RaceCells::accessWhole(const MemoryBlock &block, uint64_t offset,
                             Cell &cell, const Accessor &accessor) {
   const AccessRecord &mine = accessor.record;
@@ -189,8 +218,13 @@ void RaceCells::accessWhole(const MemoryBlock &block, uint64_t offset,
     return;
   if (cell.write.epoch && !isSame(cell.write, mine) &&
       !isKnown(cell.write, true, accessor) &&
-      !areMorallyStrong(cell.write, mine, *accessor.machine))
-    report(block, offset, cell.write, true, accessor);
+      !areMorallyStrong(cell.write, mine, *accessor.machine)) {
+    bool mayAgree =
+        accessor.writes && !accessor.reads && accessor.thread && !cell.write.op;
+    if (!mayAgree)
+      report(block, offset, cell.write, true, accessor);
+    doubt(block, offset, cell, accessor);
+  }
   if (!accessor.writes)
     return addRead(cell, accessor);
   auto checkRead = [&](const AccessRecord &read) {

@@ -15,6 +15,7 @@
 #define FLASHNORM_LIB_EMULATOR_MACHINE_RACES_H
 
 #include "Machine/Clock.h"
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -23,6 +24,7 @@ namespace flashnorm::emulator {
 class AsyncOp;
 class Machine;
 class Thread;
+struct Site;
 struct MemoryBlock;
 
 /// An access as a cell remembers it.
@@ -58,6 +60,21 @@ public:
   /// Everything so far happened before everything that follows.
   void clear();
 
+  /// A write that races with another write: harmless when it stores what is
+  /// there already, as when threads compute a value redundantly. It is known
+  /// when the next access begins, since the store follows its check at once.
+  struct Doubtful {
+    const char *bytes;
+    uint8_t mask; ///< of four bytes
+    std::array<char, 4> before;
+    Thread *thread;
+    const Site *site;
+    const MemoryBlock *block;
+    uint64_t offset;
+    AccessRecord earlier;
+  };
+  static void judge(Machine &machine);
+
 private:
   struct Cell {
     AccessRecord write, read;
@@ -79,11 +96,13 @@ private:
   void accessWhole(const MemoryBlock &block, uint64_t offset, Cell &cell,
                    const Accessor &accessor);
   void split(Cell &cell);
+  void doubt(const MemoryBlock &block, uint64_t offset, const Cell &cell,
+             const Accessor &accessor);
   void addRead(Cell &cell, const Accessor &accessor);
   void dropReads(Cell &cell);
-  [[noreturn]] void report(const MemoryBlock &block, uint64_t offset,
-                           const AccessRecord &earlier, bool earlierWrites,
-                           const Accessor &accessor);
+  [[noreturn]] static void report(const MemoryBlock &block, uint64_t offset,
+                                  const AccessRecord &earlier,
+                                  bool earlierWrites, const Accessor &accessor);
 
   std::vector<std::unique_ptr<Page>> pages;
   std::vector<std::vector<AccessRecord>> readSets;
