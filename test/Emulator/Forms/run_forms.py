@@ -2,7 +2,8 @@
 """Runs instruction forms on the emulator and checks what they write.
 
   run_forms.py EMULATOR [--family=NAME] [--filter=TEXT]
-               [--recorded=FILE] [-- EMULATOR-OPTIONS...]
+               [--schedules=lazy,random:1] [--recorded=FILE]
+               [-- EMULATOR-OPTIONS...]
 
 Without --recorded, outputs are compared with references that Python computes
 from the definition of each instruction. With it, they are compared with what
@@ -37,18 +38,14 @@ def read_npy(path):
     return list(struct.unpack(f"<{len(data) // 4}I", data))
 
 
-def describe_map(map, array):
+def describe_map(map):
     join = lambda numbers: "x".join(str(n) for n in numbers)
-    parts = ["tensormap", map.type, join(map.sizes), join(map.box)]
+    keys = {"type": map.type, "sizes": join(map.sizes), "box": join(map.box),
+            "element-strides": join(map.element_strides),
+            "swizzle": map.swizzle, "fill": "nan" if map.fill_nan else "zero"}
     if map.strides:
-        parts.append("strides=" + join(map.strides))
-    if any(s != 1 for s in map.element_strides):
-        parts.append("elementstrides=" + join(map.element_strides))
-    if map.swizzle:
-        parts.append(f"swizzle={map.swizzle}")
-    if map.fill_nan:
-        parts.append("fill=nan")
-    return ":".join(parts + [array])
+        keys["strides"] = join(map.strides)
+    return "tensormap:tensor," + ",".join(f"{k}={v}" for k, v in keys.items())
 
 
 def run(emulator, case, options, directory):
@@ -63,7 +60,8 @@ def run(emulator, case, options, directory):
         array = f"in:{path('tensor.npy')}"
         if case.stores:
             array = f"inout:{path('tensor.npy')}:{path('result.npy')}"
-        arguments.append(describe_map(case.map, array))
+        options = [f"--array=tensor={array}", *options]
+        arguments.append(describe_map(case.map))
     arguments.append(f"in:{path('in.npy')}")
     count = 1 if case.stores else len(case.expected)
     output = path("out.npy" if case.stores else "result.npy")
@@ -87,6 +85,7 @@ def main():
     parser.add_argument("emulator")
     parser.add_argument("--family")
     parser.add_argument("--filter", default="")
+    parser.add_argument("--schedules", default="lazy")
     parser.add_argument("--recorded")
     args = parser.parse_args(arguments)
     cases = [case for case in forms.get_cases(args.family)
@@ -102,17 +101,19 @@ def main():
                     failed += 1
                     continue
                 reference = recorded[case.name]
-            try:
-                problem = case.differs(
-                    run(args.emulator, case, options, directory), reference,
-                    2.0 if recorded is not None else 1.0)
-            except RuntimeError as error:
-                problem = str(error)
-            ran += 1
-            if problem:
-                print(f"{case.name}: {problem}", flush=True)
-                failed += 1
-    print(f"{ran} forms, {failed} wrong")
+            for schedule in args.schedules.split(","):
+                try:
+                    problem = case.differs(
+                        run(args.emulator, case,
+                            ["--schedule=" + schedule, *options], directory),
+                        reference, 2.0 if recorded is not None else 1.0)
+                except RuntimeError as error:
+                    problem = str(error)
+                ran += 1
+                if problem:
+                    print(f"{case.name}, {schedule}: {problem}", flush=True)
+                    failed += 1
+    print(f"{ran} runs, {failed} wrong")
     sys.exit(failed > 0 or ran == 0)
 
 
