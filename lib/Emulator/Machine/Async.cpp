@@ -61,8 +61,13 @@ void flashnorm::emulator::finishReads(AsyncOp &op) {
 
 void flashnorm::emulator::waitedFor(Thread &thread, const AsyncOp &op,
                                     bool readsOnly) {
-  if (thread.machine.options.detectRaces)
-    thread.view.add(op.agent, readsOnly ? op.readEpoch : op.writeEpoch);
+  if (!thread.machine.options.detectRaces)
+    return;
+  // One table for all who wait, so that their joins are remembered.
+  View &done = readsOnly ? op.readsView : op.writesView;
+  if (done.empty())
+    done.add(op.agent, readsOnly ? op.readEpoch : op.writeEpoch);
+  thread.acquire(done);
 }
 
 llvm::SmallVector<AsyncOpRef> AsyncGroups::wait(unsigned allowed) {

@@ -64,6 +64,8 @@ public:
   /// An operation that must complete first (wgmma of a warpgroup, in order).
   llvm::IntrusiveRefCntPtr<AsyncOp> predecessor;
   uint64_t serial = 0; ///< in order of issue
+  /// What those who wait for it learn.
+  mutable View readsView, writesView;
 };
 using AsyncOpRef = llvm::IntrusiveRefCntPtr<AsyncOp>;
 

@@ -150,15 +150,13 @@ void Clock::join(const Clock &other) {
     table = entry.result;
     return;
   }
-  // Often one clock holds the other; tables that the memo does not hold can be
-  // changed in place.
+  // Often one clock holds the other. A clock that collects holds the new one,
+  // and is not remembered, so that it can be changed in place.
   if (contains(*table, *other.table))
     return;
-  if (contains(*other.table, *table)) {
-    table = other.table;
-    return;
-  }
-  IntrusiveRefCntPtr<const Table> result = joinTables(*table, *other.table);
+  IntrusiveRefCntPtr<const Table> result =
+      contains(*other.table, *table) ? other.table
+                                     : joinTables(*table, *other.table);
   entry.a = table;
   entry.b = other.table;
   entry.result = result;
