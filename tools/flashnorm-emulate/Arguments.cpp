@@ -9,6 +9,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cstring>
 
 using namespace flashnorm;
@@ -448,12 +451,51 @@ Error emulate::runOnce(Emulator &emulator, LaunchRequest &request) {
   return error;
 }
 
+/// One element as text: unsigned integers in hexadecimal.
+static void printElement(const RawArray &array, int64_t index) {
+  const char *bytes = array.data.data() + index * array.itemSize;
+  StringRef kind = StringRef(array.type).ltrim("<|=");
+  llvm::raw_ostream &os = llvm::outs();
+  if (kind.starts_with("f") || kind == "V2") {
+    DataType type = kind == "V2"          ? DataType::BF16
+                    : array.itemSize == 2 ? DataType::F16
+                    : array.itemSize == 4 ? DataType::F32
+                                          : DataType::F64;
+    os << llvm::format("%.9g", loadElement(type, bytes));
+    return;
+  }
+  uint64_t value = 0;
+  std::memcpy(&value, bytes, std::min<size_t>(array.itemSize, 8));
+  unsigned bits = array.itemSize * 8;
+  if (kind.starts_with("i"))
+    os << llvm::SignExtend64(value, bits);
+  else
+    os << llvm::format_hex(value, 2 + bits / 4);
+}
+
+static void print(const RawArray &array) {
+  int64_t count = array.data.size() / array.itemSize;
+  constexpr int64_t perLine = 8;
+  for (int64_t i = 0; i != count; ++i) {
+    if (i % perLine == 0)
+      llvm::outs() << llvm::format("%lld:", static_cast<long long>(i));
+    llvm::outs() << ' ';
+    printElement(array, i);
+    if ((i + 1) % perLine == 0 || i + 1 == count)
+      llvm::outs() << '\n';
+  }
+}
+
 Error emulate::writeOutputs(const LaunchRequest &request) {
   for (const Buffer &buffer : request.buffers) {
     if (buffer.output.empty())
       continue;
     RawArray array = buffer.array;
     array.data = buffer.result;
+    if (buffer.output == "-") {
+      print(array);
+      continue;
+    }
     if (Error error = writeRawNpy(array, buffer.output))
       return error;
   }

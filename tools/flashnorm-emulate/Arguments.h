@@ -66,7 +66,7 @@ std::optional<ElementType> parseElementType(llvm::StringRef name);
 /// their contents.
 llvm::Error runOnce(Emulator &emulator, LaunchRequest &request);
 
-/// Writes the files of all outputs.
+/// Writes the files of all outputs, or prints them where the file is "-".
 llvm::Error writeOutputs(const LaunchRequest &request);
 
 } // namespace flashnorm::emulate

@@ -44,6 +44,7 @@ static constexpr const char *overview =
     "                            or 128), interleave (16 or 32), fill (zero "
     "or\n"
     "                            nan), offset (bytes)\n"
+    "The file of an output may be -: it is printed.\n"
     "ARRAY is the name of an --array, or the number of an earlier argument.\n"
     "TYPE is one of u8 i8 u16 i16 u32 i32 u64 i64 bf16 f16 f32 f64.\n";
 
