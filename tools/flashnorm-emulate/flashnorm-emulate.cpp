@@ -176,8 +176,11 @@ static Error checkFile(const std::string &path) {
     llvm::outs() << path << ":" << entry.line << ": '" << mnemonic
                  << "' is not known (" << entry.count
                  << (entry.count == 1 ? " time)\n" : " times)\n");
+  llvm::outs().flush();
   return createStringError(path + ": " + llvm::Twine(unknown.size()) +
-                           " instructions are not known");
+                           (unknown.size() == 1 ? " instruction is"
+                                                : " instructions are") +
+                           " not known");
 }
 
 //===----------------------------------------------------------------------===//

@@ -129,9 +129,8 @@ Token Lexer::lexNumber(const char *begin) {
 }
 
 Token Lexer::next() {
-  const char *comment = at;
   if (skipSpace())
-    return invalid(comment, "a comment without end");
+    return invalid(at, "a comment without end");
   if (at == end)
     return make(Token::Kind::End, at);
   const char *begin = at;
