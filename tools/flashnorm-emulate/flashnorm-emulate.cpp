@@ -177,10 +177,10 @@ static Error checkFile(const std::string &path) {
                  << "' is not known (" << entry.count
                  << (entry.count == 1 ? " time)\n" : " times)\n");
   llvm::outs().flush();
-  return createStringError(path + ": " + llvm::Twine(unknown.size()) +
-                           (unknown.size() == 1 ? " instruction is"
-                                                : " instructions are") +
-                           " not known");
+  return createStringError(
+      path + ": " + llvm::Twine(unknown.size()) +
+      (unknown.size() == 1 ? " instruction is" : " instructions are") +
+      " not known");
 }
 
 //===----------------------------------------------------------------------===//
