@@ -200,6 +200,7 @@ struct Table {
     FAMILY(getTensorCopyOpcodes)
     FAMILY(getMatrixOpcodes)
     FAMILY(getWgmmaOpcodes)
+    FAMILY(getWmmaOpcodes)
 #undef FAMILY
     for (auto [index, pattern] : llvm::enumerate(patterns))
       byOpcode[pattern.opcode].push_back(index);

@@ -74,6 +74,7 @@ llvm::ArrayRef<OpcodeEntry> getBulkCopyOpcodes();   // Tensor/BulkCopy.cpp
 llvm::ArrayRef<OpcodeEntry> getTensorCopyOpcodes(); // Tensor/TensorCopy.cpp
 llvm::ArrayRef<OpcodeEntry> getMatrixOpcodes();     // Tensor/Matrix.cpp
 llvm::ArrayRef<OpcodeEntry> getWgmmaOpcodes();      // Tensor/Wgmma.cpp
+llvm::ArrayRef<OpcodeEntry> getWmmaOpcodes();       // Tensor/Wmma.cpp
 
 /// The whole table.
 std::vector<const OpcodeEntry *> getOpcodes();

@@ -70,7 +70,7 @@ public:
   bool step() override {
     for (const AsyncOpRef &copy : copies) {
       finish(*copy);
-      view.add(copy->agent, copy->writeEpoch);
+      copy->announce(view);
     }
     readsDone = true;
     arrive(*this, barrier);

@@ -535,7 +535,7 @@ void executeWait(Thread &thread, const Site &site, uint64_t *words) {
     View gained;
     for (const AsyncOpRef &op : leader.groups->wgmma.wait(allowed)) {
       if (thread.machine.options.detectRaces)
-        gained.add(op->agent, op->writeEpoch);
+        op->announce(gained);
       auto &product = static_cast<Product &>(*op);
       releaseA(product, lanes);
       Accumulator &accumulator = *product.accumulator;
