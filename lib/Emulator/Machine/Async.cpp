@@ -59,15 +59,29 @@ void flashnorm::emulator::finishReads(AsyncOp &op) {
     op.issuer.machine.stepOp(op);
 }
 
-void flashnorm::emulator::waitedFor(Thread &thread, const AsyncOp &op,
+void flashnorm::emulator::waitedFor(Thread &thread, AsyncOp &op,
                                     bool readsOnly) {
   if (!thread.machine.options.detectRaces)
     return;
+  // Of cp.async, one thread waits for many.
+  if (op.proxy == AsyncOp::Proxy::Generic) {
+    op.announce(thread.view, readsOnly);
+    return;
+  }
   // One table for all who wait, so that their joins are remembered.
   View &done = readsOnly ? op.readsView : op.writesView;
   if (done.empty())
-    done.add(op.agent, readsOnly ? op.readEpoch : op.writeEpoch);
+    op.announce(done, readsOnly);
   thread.acquire(done);
+}
+
+void AsyncOp::announce(View &into, bool readsOnly) const {
+  Epoch epoch = readsOnly ? readEpoch : writeEpoch;
+  into.generic.set(agent, epoch);
+  if (proxy == Proxy::Generic)
+    return;
+  into.asyncShared.set(agent, epoch);
+  into.asyncGlobal.set(agent, epoch);
 }
 
 llvm::SmallVector<AsyncOpRef> AsyncGroups::wait(unsigned allowed) {

@@ -65,7 +65,11 @@ public:
   llvm::IntrusiveRefCntPtr<AsyncOp> predecessor;
   uint64_t serial = 0; ///< in order of issue
   /// What those who wait for it learn.
-  mutable View readsView, writesView;
+  View readsView, writesView;
+  /// Adds its epoch (of its reads only) to `into`: what who waits for it
+  /// learns. Writes in the generic proxy take a fence to be seen by the async
+  /// proxy.
+  void announce(View &into, bool readsOnly = false) const;
 };
 using AsyncOpRef = llvm::IntrusiveRefCntPtr<AsyncOp>;
 
@@ -81,7 +85,7 @@ void finishReads(AsyncOp &op);
 
 /// The thread has waited for an operation: its reads and writes (or its reads
 /// only) happened before what the thread does next, in either proxy.
-void waitedFor(Thread &thread, const AsyncOp &op, bool readsOnly = false);
+void waitedFor(Thread &thread, AsyncOp &op, bool readsOnly = false);
 
 /// Groups as of cp.async.commit_group, cp.async.bulk.commit_group and
 /// wgmma.commit_group: operations since the last commit become one group.

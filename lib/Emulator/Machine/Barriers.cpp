@@ -220,6 +220,8 @@ static void clusterWait(Thread &thread, const Site &site, uint64_t *words) {
   }
   // .acquire is the default, and the only choice (9.7.13.3).
   thread.acquire(barrier.lastView);
+  thread.cta.waitedRound =
+      std::max(thread.cta.waitedRound, thread.clusterRound);
   thread.clusterRound = 0;
 }
 

@@ -19,12 +19,52 @@ void Clock::addBytes(int64_t bytes) {
   peakBytes = std::max(peakBytes, liveBytes);
 }
 
-Clock::Chunk::Chunk() { addBytes(sizeof(Chunk)); }
-Clock::Chunk::Chunk(const Chunk &other)
-    : llvm::RefCountedBase<Chunk>(), epochs(other.epochs) {
+/// Bases are multiples of this, so that those of two chunks are mostly equal.
+static constexpr Epoch baseStep = 1u << 15;
+
+Clock::Chunk::Chunk(const Epochs &epochs) {
   addBytes(sizeof(Chunk));
+  // 0 becomes the greatest when the minimum is taken.
+  Epoch least = UINT32_MAX, most = 0;
+  for (Epoch epoch : epochs) {
+    least = std::min(least, epoch - 1);
+    most = std::max(most, epoch);
+  }
+  base = most ? least / baseStep * baseStep : 0;
+  if (most - base > UINT16_MAX) {
+    addBytes(sizeof(Epochs));
+    wide = std::make_unique<Epochs>(epochs);
+    return;
+  }
+  for (unsigned i = 0; i != chunkSize; ++i)
+    offsets[i] = epochs[i] ? epochs[i] - base : 0;
 }
-Clock::Chunk::~Chunk() { addBytes(-int64_t(sizeof(Chunk))); }
+
+Clock::Chunk::~Chunk() {
+  addBytes(-int64_t(sizeof(Chunk)));
+  if (wide)
+    addBytes(-int64_t(sizeof(Epochs)));
+}
+
+Clock::Epochs Clock::Chunk::getAll() const {
+  if (wide)
+    return *wide;
+  Epochs epochs;
+  for (unsigned i = 0; i != chunkSize; ++i)
+    epochs[i] = offsets[i] ? base + offsets[i] : 0;
+  return epochs;
+}
+
+bool Clock::Chunk::set(unsigned index, Epoch epoch) {
+  if (wide) {
+    (*wide)[index] = epoch;
+    return true;
+  }
+  if (epoch <= base || epoch - base > UINT16_MAX)
+    return false;
+  offsets[index] = epoch - base;
+  return true;
+}
 
 Clock::Table::Table(size_t numChunks) : chunks(numChunks) {
   addBytes(sizeof(Table) + chunks.size() * sizeof(void *));
@@ -77,11 +117,13 @@ void Clock::set(uint32_t agent, Epoch epoch) {
     std::copy(table->chunks.begin(), table->chunks.end(), mine->chunks.begin());
   }
   IntrusiveRefCntPtr<const Chunk> &slot = mine->chunks[index];
-  if (!slot)
-    slot = new Chunk();
-  else if (slot->UseCount() != 1)
-    slot = new Chunk(*slot);
-  const_cast<Chunk &>(*slot).epochs[agent % chunkSize] = epoch;
+  unsigned inChunk = agent % chunkSize;
+  if (!slot || slot->UseCount() != 1 ||
+      !const_cast<Chunk &>(*slot).set(inChunk, epoch)) {
+    Epochs epochs = slot ? slot->getAll() : Epochs();
+    epochs[inChunk] = epoch;
+    slot = new Chunk(epochs);
+  }
   table = mine;
 }
 
@@ -94,8 +136,14 @@ bool Clock::contains(const Table &a, const Table &b) {
       return false;
     const Chunk *x = a.chunks[i].get();
     unsigned less = 0;
-    for (unsigned j = 0; j != chunkSize; ++j)
-      less |= x->epochs[j] < y->epochs[j];
+    if (!x->wide && !y->wide && x->base == y->base) {
+      for (unsigned j = 0; j != chunkSize; ++j)
+        less |= x->offsets[j] < y->offsets[j];
+    } else {
+      Epochs mine = x->getAll(), theirs = y->getAll();
+      for (unsigned j = 0; j != chunkSize; ++j)
+        less |= mine[j] < theirs[j];
+    }
     if (less)
       return false;
   }
@@ -117,12 +165,12 @@ IntrusiveRefCntPtr<const Clock::Table> Clock::joinTables(const Table &a,
       result->chunks[i] = y;
       continue;
     }
-    std::array<Epoch, chunkSize> maximum;
+    Epochs mine = x->getAll(), theirs = y->getAll(), maximum;
     Epoch differsFromX = 0, differsFromY = 0;
     for (unsigned j = 0; j != chunkSize; ++j) {
-      maximum[j] = std::max(x->epochs[j], y->epochs[j]);
-      differsFromX |= maximum[j] ^ x->epochs[j];
-      differsFromY |= maximum[j] ^ y->epochs[j];
+      maximum[j] = std::max(mine[j], theirs[j]);
+      differsFromX |= maximum[j] ^ mine[j];
+      differsFromY |= maximum[j] ^ theirs[j];
     }
     // Chunks that say it all are shared.
     if (!differsFromX) {
@@ -130,9 +178,7 @@ IntrusiveRefCntPtr<const Clock::Table> Clock::joinTables(const Table &a,
     } else if (!differsFromY) {
       result->chunks[i] = y;
     } else {
-      auto *chunk = new Chunk();
-      chunk->epochs = maximum;
-      result->chunks[i] = chunk;
+      result->chunks[i] = new Chunk(maximum);
     }
   }
   return result;

@@ -22,6 +22,7 @@
 #include "llvm/ADT/IntrusiveRefCntPtr.h"
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace flashnorm::emulator {
@@ -35,7 +36,7 @@ public:
     if (!table || agent / chunkSize >= table->chunks.size())
       return 0;
     const Chunk *chunk = table->chunks[agent / chunkSize].get();
-    return chunk ? chunk->epochs[agent % chunkSize] : 0;
+    return chunk ? chunk->get(agent % chunkSize) : 0;
   }
   void set(uint32_t agent, Epoch epoch); ///< only upwards
   void join(const Clock &other);
@@ -61,11 +62,24 @@ public:
 
 private:
   static constexpr unsigned chunkSize = 64;
+  using Epochs = std::array<Epoch, chunkSize>;
+  /// Epochs of neighbours are close to each other, so 16 bits each and a common
+  /// base do in all but rare cases.
   struct Chunk : llvm::RefCountedBase<Chunk> {
-    Chunk();
-    Chunk(const Chunk &other);
+    explicit Chunk(const Epochs &epochs);
     ~Chunk();
-    std::array<Epoch, chunkSize> epochs{};
+    Epoch get(unsigned index) const {
+      if (wide)
+        return (*wide)[index];
+      return offsets[index] ? base + offsets[index] : 0;
+    }
+    Epochs getAll() const;
+    /// In place; false when the epoch does not fit.
+    bool set(unsigned index, Epoch epoch);
+
+    Epoch base = 0;
+    std::array<uint16_t, chunkSize> offsets{}; ///< from base; 0: none
+    std::unique_ptr<Epochs> wide;              ///< instead
   };
   struct Table : llvm::RefCountedBase<Table> {
     explicit Table(size_t numChunks);
@@ -106,12 +120,6 @@ struct View {
     asyncShared.collect(other.asyncShared);
     asyncGlobal.collect(other.asyncGlobal);
     inits.collect(other.inits);
-  }
-  /// An asynchronous operation's epoch: known to both proxies.
-  void add(uint32_t agent, Epoch epoch) {
-    generic.set(agent, epoch);
-    asyncShared.set(agent, epoch);
-    asyncGlobal.set(agent, epoch);
   }
   bool empty() const {
     return generic.empty() && asyncShared.empty() && asyncGlobal.empty() &&

@@ -41,11 +41,17 @@ void Cta::notePeer(const Thread &thread, uint32_t agent, Epoch epoch,
   PeerAccess &access = peerAccesses[agent];
   access.epoch = std::max(access.epoch, epoch);
   access.site = site;
+  // A thread that has arrived and not waited yet is in the round after that.
+  access.round = agent != thread.agent ? 0
+                 : thread.clusterRound ? thread.clusterRound + 1
+                                       : cluster.barrier.round + 1;
 }
 
 void Cta::checkPeers(Thread &last) {
   for (const auto &[agent, access] : peerAccesses) {
-    if (exitView.generic.get(agent) >= access.epoch)
+    // Exit comes after the barrier of the cluster, even a relaxed one.
+    if (exitView.generic.get(agent) >= access.epoch ||
+        (access.round && access.round <= waitedRound))
       continue;
     last.site = access.site;
     last.fault(

@@ -82,10 +82,15 @@ struct Cta {
   /// CTA: exit must happen after all of them.
   View exitView;
   struct PeerAccess {
-    Epoch epoch;
-    const Site *site;
+    Epoch epoch = 0;
+    const Site *site = nullptr;
+    /// The round of the cluster's barrier that ends after it; 0: of an
+    /// operation, which no barrier waits for.
+    uint64_t round = 0;
   };
   std::map<uint32_t, PeerAccess> peerAccesses;
+  /// The last round of the cluster's barrier that a thread has waited for.
+  uint64_t waitedRound = 0;
   /// A fault if the CTA has exited and the access comes from another one.
   void checkAlive(Thread &thread, AsyncOp *op) const;
   /// `thread`, or an operation that it issued, accesses this CTA's memory.

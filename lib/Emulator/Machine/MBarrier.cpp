@@ -216,8 +216,8 @@ void flashnorm::emulator::completeTx(AsyncOp &op, uint32_t address,
   // Release at cluster scope (9.7.13.15.5.2) of the operation's own writes;
   // what its issuer knew is not among them.
   if (op.machine.options.detectRaces)
-    getRelease(barrier, Scope::Cluster, op.issuer.cta.index, /*byOp=*/true)
-        .add(op.agent, op.writeEpoch);
+    op.announce(getRelease(barrier, Scope::Cluster, op.issuer.cta.index,
+                           /*byOp=*/true));
   addTx(op.issuer, located, -int64_t(bytes));
   checkTx(located, op.issuer, &op);
   completeIfFull(op.machine, located.cta, located.offset, barrier);
@@ -228,7 +228,7 @@ void flashnorm::emulator::arrive(AsyncOp &op, uint32_t address) {
   if (op.machine.options.detectRaces) {
     View &view = getRelease(located.barrier, Scope::Cta, op.issuer.cta.index);
     view.join(op.view);
-    view.add(op.agent, op.writeEpoch);
+    op.announce(view);
   }
   countArrivals(op.issuer, located, 1, /*mayComplete=*/true, &op);
 }

@@ -107,7 +107,7 @@ public:
   std::array<uint32_t, 3> getCtaId(uint32_t ctaInGrid) const;
   Cluster *findCluster(const char *address);
   /// Operations that are not complete, in order of issue.
-  std::vector<AsyncOpRef> pendingOps;
+  std::deque<AsyncOpRef> pendingOps;
   uint64_t nextSerial = 0;
   /// What strong writes have released, by location and then by scope and CTA.
   struct Release {

@@ -19,7 +19,7 @@ static constexpr uint64_t accessesPerSwitch = 48, switchesPerStep = 3;
 static constexpr uint32_t maxAccesses = 1 << 20;
 /// So often are all pollers asked again although nothing has changed: those
 /// that only suspend themselves, and those that may count their attempts.
-static constexpr unsigned maxIdleSuspensions = 3, maxIdlePolls = 256;
+static constexpr unsigned maxIdleSuspensions = 3, maxIdlePolls = 4096;
 
 static void threadEntry(Switch first) {
   auto &thread = *static_cast<Thread *>(first.data);
