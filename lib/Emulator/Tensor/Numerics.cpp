@@ -37,7 +37,7 @@ struct FormatInfo {
 constexpr FormatInfo formats[] = {
     {5, 10, 0x7bff, 0x7c00, 0x7fff, 0, 16},
     {8, 7, 0x7f7f, 0x7f80, 0x7fff, 0, 16},
-    {8, 10, 0x3fbff, 0x3fc00, 0x7fffffff, 13, 32},
+    {8, 10, 0x3fbff, 0x3fc00, 0x7fffe000, 13, 32},
     {4, 3, 0x7e, 0x7f, 0x7f, 0, 8},
     {5, 2, 0x7b, 0x7c, 0x7f, 0, 8},
     {8, 23, 0x7f7fffff, 0x7f800000, 0x7fffffff, 0, 32},
@@ -230,6 +230,10 @@ uint32_t emulator::convertFloat(uint32_t bits, FloatFormat from, FloatFormat to,
   // The device shifts bf16 into f32.
   if (from == FloatFormat::BF16 && to == FloatFormat::F32 && !resultFlags)
     return bits << 16;
+  // Nor does rna look at a NaN: it drops the low bits.
+  if (to == FloatFormat::TF32 && rounding == Rounding::NearestAway &&
+      (bits & 0x7f800000) == 0x7f800000 && (bits & 0x007fe000))
+    return bits & 0xffffe000;
   return encodeFloat(decodeFloat(bits, from), to, rounding, resultFlags);
 }
 

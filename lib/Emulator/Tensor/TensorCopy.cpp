@@ -50,7 +50,7 @@ struct Box {
     unsigned begin = 0, end = 0;
     bool isWhole(unsigned bytes) const { return begin == 0 && end == bytes; }
   };
-  Part getPart(uint64_t row) const;
+  Part getPart(uint64_t row, bool isStore = false) const;
 
   /// Calls visit(shared address, offset in the row, bytes) for the pieces of
   /// [begin, end) of a row that are contiguous in shared memory.
@@ -73,7 +73,7 @@ struct Box {
   }
 };
 
-Box::Part Box::getPart(uint64_t row) const {
+Box::Part Box::getPart(uint64_t row, bool isStore) const {
   Part part;
   uint64_t address = map.address;
   for (unsigned i = 1; i < map.rank; ++i) {
@@ -86,8 +86,14 @@ Box::Part Box::getPart(uint64_t row) const {
     address += static_cast<uint64_t>(coordinate) * map.strides[i];
   }
   int64_t first = std::max<int64_t>(corner[0], 0);
+  // An H200 stores whole chunks, also where a row of the tensor ends inside of
+  // one: strides are multiples of 16, so that they hit padding.
+  uint64_t columns = map.sizes[0];
+  if (isStore && map.rank > 1)
+    columns = llvm::alignTo(columns * map.elementBytes, chunkBytes) /
+              map.elementBytes;
   int64_t last = std::min<int64_t>(corner[0] + map.countAlong(0),
-                                   static_cast<int64_t>(map.sizes[0]));
+                                   static_cast<int64_t>(columns));
   if (first >= last)
     return part;
   part.begin = static_cast<unsigned>(first - corner[0]) * map.elementBytes;
@@ -209,7 +215,7 @@ public:
   }
 
   void readRow(uint64_t row) {
-    Box::Part part = box.getPart(row);
+    Box::Part part = box.getPart(row, /*isStore=*/true);
     if (part.begin == part.end)
       return;
     char *to = data.data() + row * box.rowBytes();
@@ -235,7 +241,7 @@ public:
   }
 
   void writeRow(uint64_t row) {
-    Box::Part part = box.getPart(row);
+    Box::Part part = box.getPart(row, /*isStore=*/true);
     if (part.begin == part.end)
       return;
     unsigned count = part.end - part.begin;
@@ -268,7 +274,7 @@ TensorMap readMap(Thread &thread, uint64_t address) {
 
 /// `operand` is [map, {coordinates}]; choice `mode` the load mode.
 Box getBox(Thread &thread, const Site &site, uint64_t *words, unsigned operand,
-           unsigned mode, uint64_t shared) {
+           unsigned mode, uint64_t shared, bool isStore) {
   if (site.get(mode) > 0)
     thread.fault(FaultKind::Unsupported,
                  "only the .tile mode of tensor copies is emulated");
@@ -295,6 +301,19 @@ Box getBox(Thread &thread, const Site &site, uint64_t *words, unsigned operand,
                          box.rowBytes(), span));
   for (unsigned i = 0; i < rank; ++i)
     box.corner[i] = static_cast<int32_t>(address[i + 1]);
+  // The ISA does not say so, but an H200 takes these for illegal instructions.
+  int64_t start = box.corner[0] * int64_t(box.map.elementBytes);
+  if (start % chunkBytes != 0)
+    thread.fault(FaultKind::IllegalInstruction,
+                 formatv("coordinate {0} is {1} bytes into a row; hardware "
+                         "takes multiples of {2}",
+                         box.corner[0], start, chunkBytes));
+  for (unsigned i = 0; isStore && i < rank; ++i)
+    if (box.corner[i] < 0)
+      thread.fault(FaultKind::IllegalInstruction,
+                   formatv("coordinate {0} of a store is {1}; hardware takes "
+                           "negative ones for loads only",
+                           i, box.corner[i]));
   box.shared = static_cast<uint32_t>(shared);
   return box;
 }
@@ -302,7 +321,7 @@ Box getBox(Thread &thread, const Site &site, uint64_t *words, unsigned operand,
 /// [dst], [map, coordinates], [mbar] {, mask} {, policy}
 void executeLoad(Thread &thread, const Site &site, uint64_t *words) {
   uint64_t to = word(words, site, 0);
-  Box box = getBox(thread, site, words, 1, 2, to);
+  Box box = getBox(thread, site, words, 1, 2, to, /*isStore=*/false);
   uint16_t mask = 0;
   if (site.has(3)) {
     mask = site.count(3) ? static_cast<uint16_t>(word(words, site, 3))
@@ -321,7 +340,7 @@ void executeLoad(Thread &thread, const Site &site, uint64_t *words) {
 std::unique_ptr<TensorStore> makeStore(Thread &thread, const Site &site,
                                        uint64_t *words, unsigned mode) {
   uint64_t from = word(words, site, 1);
-  Box box = getBox(thread, site, words, 0, mode, from);
+  Box box = getBox(thread, site, words, 0, mode, from, /*isStore=*/true);
   resolve(thread, Space::Shared, from, box.map.boxBytes(), boxAlignment);
   return std::make_unique<TensorStore>(thread, site, box);
 }
@@ -335,7 +354,7 @@ void issueToGroup(Thread &thread, std::unique_ptr<AsyncOp> op) {
 void executeStore(Thread &thread, const Site &site, uint64_t *words) {
   auto op = makeStore(thread, site, words, 1);
   for (uint64_t row = 0, end = op->box.numRows(); row < end; ++row) {
-    Box::Part part = op->box.getPart(row);
+    Box::Part part = op->box.getPart(row, /*isStore=*/true);
     if (part.begin < part.end)
       poison(*op, Space::Global, part.address, part.end - part.begin);
   }
@@ -380,7 +399,7 @@ void executeReduce(Thread &thread, const Site &site, uint64_t *words) {
 
 /// A hint; the map must be good.
 void executePrefetch(Thread &thread, const Site &site, uint64_t *words) {
-  getBox(thread, site, words, 0, 1, 0);
+  getBox(thread, site, words, 0, 1, 0, /*isStore=*/false);
 }
 
 void executePrefetchMap(Thread &thread, const Site &site, uint64_t *words) {

@@ -230,11 +230,15 @@ add_cluster_copies()
 # --- Tensor copies ----------------------------------------------------------
 
 
-def visit_box(map, corner):
-    """Pairs of an offset in the box and one in the tensor, or None."""
+def visit_box(map, corner, is_store=False):
+    """Pairs of an offset in the box and one in the tensor, or None. Stores
+    write whole 16-byte chunks, of the padding behind a row, too."""
     size = map.element_bytes
     counts = [-(-b // s) for b, s in zip(map.box, map.element_strides)]
     span = map.swizzle
+    sizes = list(map.sizes)
+    if is_store and len(sizes) > 1:
+        sizes[0] = -(-sizes[0] * size // 16) * 16 // size
     for index in itertools.product(*(range(c) for c in reversed(counts))):
         index = index[::-1]
         at, scale = 0, size
@@ -245,7 +249,7 @@ def visit_box(map, corner):
             at ^= (at >> 7) * 16 & (span - 16)
         place = [c + i * s for c, i, s in
                  zip(corner, index, map.element_strides)]
-        inside = all(0 <= p < s for p, s in zip(place, map.sizes))
+        inside = all(0 <= p < s for p, s in zip(place, sizes))
         offset = sum(p * s for p, s in zip(place, [size, *map.strides]))
         yield at, offset if inside else None
 
@@ -315,7 +319,7 @@ def add_tensor_store(map, corner, reduction=None):
         tensor = [encode(F32, g.gauss(0, 1)) for _ in tensor]
         words = [encode(F32, g.gauss(0, 1)) for _ in words]
     result, box = to_image(tensor), to_image(words)
-    for at, offset in visit_box(map, corner):
+    for at, offset in visit_box(map, corner, is_store=True):
         if offset is None:
             continue
         new = int.from_bytes(box[at:at + size], "little")
@@ -347,26 +351,29 @@ for swizzle in (0, 32, 64, 128):
     columns = swizzle // 2 or 40
     map = TensorMap("bf16", [100, 30], [208], [columns, 16], swizzle=swizzle)
     add_tensor_load(map, [columns, 8])
-    add_tensor_load(map, [-3, 25])
+    # The first coordinate is a multiple of 16 bytes; negative ones are for
+    # loads only.
+    add_tensor_load(map, [-8, 25])
+    add_tensor_load(map, [96, -5])
     add_tensor_store(map, [columns, 8])
-    add_tensor_store(map, [80, -5])
-add_tensor_load(TensorMap("u8", [4096], [], [256]), [1000])
+    add_tensor_store(map, [80, 20])
+add_tensor_load(TensorMap("u8", [4096], [], [256]), [1008])
 add_tensor_load(TensorMap("f32", [20, 9, 7], [96, 900 // 4 * 4 + 12],
                           [8, 4, 3], swizzle=32), [4, 6, 1])
 add_tensor_load(TensorMap("f64", [6, 5, 4, 3], [48, 240, 976],
-                          [4, 3, 2, 2]), [-1, 1, 3, 1])
+                          [4, 3, 2, 2]), [-2, 1, 3, 1])
 add_tensor_load(TensorMap("u16", [16, 4, 3, 3, 3], [32, 128, 384, 1152],
-                          [8, 2, 2, 2, 2]), [4, 3, 1, -1, 2])
+                          [8, 2, 2, 2, 2]), [8, 3, 1, -1, 2])
 add_tensor_load(TensorMap("bf16", [64, 40], [128], [16, 24],
                           element_strides=[1, 3]), [8, 5])
 add_tensor_load(TensorMap("f16", [20, 20], [48], [16, 16], fill_nan=True),
-                [10, 10], space="shared::cluster")
+                [16, 10], space="shared::cluster")
 add_tensor_load(TensorMap("f32", [20, 20], [80], [16, 4], fill_nan=True),
-                [-10, 18])
+                [-8, 18])
 add_tensor_store(TensorMap("f32", [20, 9, 7], [96, 960], [8, 4, 3],
                            swizzle=32), [16, 6, 5])
 add_tensor_store(TensorMap("u32", [20, 30], [80], [16, 8]), [8, 25], "add")
 add_tensor_store(TensorMap("u32", [20, 30], [80], [32, 8], swizzle=128),
-                 [-8, -2], "max")
+                 [8, 24], "max")
 add_tensor_store(TensorMap("u32", [20, 30], [80], [16, 8]), [8, 25], "xor")
 add_tensor_store(TensorMap("f32", [20, 30], [80], [16, 8]), [8, 25], "add")

@@ -19,7 +19,7 @@ class Format:
 
 F16 = Format(5, 10, 0x7FFF)
 BF16 = Format(8, 7, 0x7FFF)
-TF32 = Format(8, 10, 0x7FFFFFFF, padding=13)
+TF32 = Format(8, 10, 0x7FFFE000, padding=13)
 F32 = Format(8, 23, 0x7FFFFFFF)
 F64 = Format(11, 52, 0x7FFFFFFFFFFFFFFF)
 E4M3 = Format(4, 3, 0x7F, infinities=False)

@@ -66,13 +66,13 @@ def to_words(elements, bits):
 # --- Sums -------------------------------------------------------------------
 
 
-def dot(row, column, start, k):
+def dot(row, column, start, k, bits=23):
     """The sum of products with `start`, and the bound of the error of summing
-    in f32, truncating. Products of what is narrower than f64 are exact in it,
+    in f32 or what has so many bits, truncating. Products of what is narrower than f64 are exact in it,
     and math.fsum rounds once."""
     terms = [x * y for x, y in zip(row, column)] + [start]
     if all(math.isfinite(t) for t in terms):
-        bound = (k + 1) * 2.0 ** -23 * math.fsum(abs(t) for t in terms)
+        bound = (k + 1) * 2.0 ** -bits * math.fsum(abs(t) for t in terms)
         return math.fsum(terms), bound
     infinities = {t for t in terms if math.isinf(t)}
     if any(math.isnan(t) for t in terms) or len(infinities) == 2:
@@ -80,7 +80,7 @@ def dot(row, column, start, k):
     return infinities.pop(), 0.0
 
 
-def multiply(a, b, c, m, n, k, result, saturate=False, steps=1):
+def multiply(a, b, c, m, n, k, result, saturate=False, steps=1, bits=23):
     """Words of D by (row, column), and bounds. a, b, c map positions to
     numbers. D is rounded to its format after each step."""
     words, bounds = {}, {}
@@ -94,7 +94,7 @@ def multiply(a, b, c, m, n, k, result, saturate=False, steps=1):
                     total = max(-2 ** 31, min(2 ** 31 - 1, total))
                 words[i, j], bounds[i, j] = total & 0xFFFFFFFF, 0
                 continue
-            total, bound = dot(row, column, c[i, j], k)
+            total, bound = dot(row, column, c[i, j], k, bits)
             format = {"f32": F32, "f16": F16, "f64": F64}[result]
             words[i, j] = encode(format, total)
             if result == "f16" and bound:
