@@ -230,9 +230,10 @@ uint32_t emulator::convertFloat(uint32_t bits, FloatFormat from, FloatFormat to,
   // The device shifts bf16 into f32.
   if (from == FloatFormat::BF16 && to == FloatFormat::F32 && !resultFlags)
     return bits << 16;
-  // Nor does rna look at a NaN: it drops the low bits.
+  // Nor does rna look at a NaN: it drops the low bits, even if that leaves an
+  // infinity.
   if (to == FloatFormat::TF32 && rounding == Rounding::NearestAway &&
-      (bits & 0x7f800000) == 0x7f800000 && (bits & 0x007fe000))
+      (bits & 0x7f800000) == 0x7f800000)
     return bits & 0xffffe000;
   return encodeFloat(decodeFloat(bits, from), to, rounding, resultFlags);
 }

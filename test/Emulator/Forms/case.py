@@ -35,7 +35,7 @@ class TensorMap:
         """Of elements outside."""
         if not self.fill_nan:
             return 0
-        return {2: 0x7FFF, 4: 0x7FFFFFFF}[self.element_bytes]
+        return {2: 0x7FF7, 4: 0x7FF77FF7}[self.element_bytes]
 
     def __str__(self):
         return (f"{self.type} {self.sizes} {self.strides} box {self.box}"

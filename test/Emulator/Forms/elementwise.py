@@ -114,8 +114,8 @@ add("cvt.f32.bf16", "bf16x2",
     "mov.b32 {%h0, %h1}, %a; cvt.f32.bf16 %d, %h0;",
     lambda a, b, c: (a & 0xFFFF) << 16)
 add("cvt.rna.tf32.f32", "f32", "cvt.rna.tf32.f32 %d, %a;",
-    lambda a, b, c: a & 0xFFFFE000 if math.isnan(decode(F32, a)) and
-    a & 0x7FE000 else convert(a, F32, TF32, mode="rna"))
+    lambda a, b, c: a & 0xFFFFE000 if math.isnan(decode(F32, a)) else
+    convert(a, F32, TF32, mode="rna"))
 add("cvt.rn.tf32.f32", "f32", "cvt.rn.tf32.f32 %d, %a;",
     lambda a, b, c: convert(a, F32, TF32))
 for name, format in (("e4m3", E4M3), ("e5m2", E5M2)):
