@@ -51,7 +51,7 @@ config.substitutions.append(("%ptxas", config.ptxas))
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.flashnorm_tools_dir, append_path=True)
 llvm_config.add_tool_substitutions(
-    ["flashnorm-opt", "flashnorm-compile", "flashnorm-run"],
+    ["flashnorm-opt", "flashnorm-compile", "flashnorm-run", "flashnorm-emulate"],
     [config.flashnorm_tools_dir],
 )
 llvm_config.add_tool_substitutions(
