@@ -338,9 +338,11 @@ k::FuncOp Skeleton::build(StringRef name) {
     types.push_back(kernelOperandType(
         operand.get(), operand.getOperandNumber() == weightNumber));
   types.push_back(b.getIndexType());
-  auto config =
-      k::ConfigAttr::get(b.getContext(), kernelFamily(plan.getFamily()),
-                         plan.getChip(), plan.getTile(), plan.getWarps());
+  auto config = k::ConfigAttr::get(
+      b.getContext(), kernelFamily(plan.getFamily()), plan.getChip(),
+      plan.getTile(), plan.getWarps(),
+      plan.getSchedule() == PlanSchedule::PingPong ? k::Schedule::PingPong
+                                                   : k::Schedule::Cooperative);
   auto func =
       k::FuncOp::create(b, b.getStringAttr(name),
                         TypeAttr::get(b.getFunctionType(types, {})), config,

@@ -66,8 +66,10 @@ void KernelEmitter::emitForSlices(ForSlicesOp op) {
           return next;
         }));
   } else {
-    for (int64_t slice = 0; slice < layout.numSlices; ++slice)
+    for (int64_t slice = 0; slice < layout.numSlices; ++slice) {
+      sliceNumber = slice;
       carried = emitSlice(acc, slice, b.i32(slice), carried);
+    }
   }
 
   ValueRange results = op.getResults();
@@ -205,6 +207,9 @@ void KernelEmitter::emitRowCombine(RowCombineOp op) {
           threads = family.numEpilogueThreads(config());
   int64_t scratch = allocateShared(tileM * layout.warpsPerRow * 4, 16);
   Value rowOffset = b.shl(layout.row, 2);
+  // What the tile before left there has been read.
+  if (family.numPersistentCTAs())
+    b.barrier(family.epilogueBarrier(), threads);
   Value mine = b.add(b.mul(layout.warpInRow, tileM * 4), rowOffset);
   for (auto [r, sum] : llvm::enumerate(sums))
     b.store(sum, shared(scratch + layout.rows[r] * 4, mine), 4);
@@ -329,8 +334,10 @@ void KernelEmitter::emitLoadFrag(LoadFragOp op) {
 void KernelEmitter::emitStoreFrag(StoreFragOp op) {
   auto type = cast<MemRefType>(op.getTarget().getType());
   Type element = type.getElementType();
-  Value base = pointer(op.getTarget());
   Values frag = values[op.getValue()];
+  if (family.storeBox(config(), element))
+    return family.storeFrag(*this, op, sliceNumber, frag);
+  Value base = pointer(op.getTarget());
   int64_t numColumns = layout.columns.size();
   for (int64_t r = 0, e = layout.rows.size(); r < e; ++r) {
     Value row = b.add(b.add(index(op.getRow()), layout.row), layout.rows[r]);

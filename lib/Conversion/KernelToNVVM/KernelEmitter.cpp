@@ -90,10 +90,11 @@ static LoadOp findLoad(PipelineOp ring, Value memref) {
   return {};
 }
 
-/// The array is used by anything but the loads of the pipeline.
-static bool usedDirectly(Value memref) {
-  return llvm::any_of(memref.getUsers(),
-                      [](Operation *user) { return !isa<LoadOp>(user); });
+static StoreFragOp findStore(Value memref) {
+  for (Operation *user : memref.getUsers())
+    if (auto store = dyn_cast<StoreFragOp>(user))
+      return store;
+  return {};
 }
 
 static StringRef typeName(Type type) {
@@ -126,13 +127,24 @@ void KernelEmitter::createFunction() {
   for (Value argument : kernel.getArguments()) {
     if (!isa<MemRefType>(argument.getType()))
       continue;
-    bool isLoaded = static_cast<bool>(findLoad(ring, argument));
-    if (family.usesTensorMaps() && isLoaded) {
+    // What TMA loads and stores goes through tensor maps, the rest through
+    // pointers; an array may need both.
+    bool loads = family.usesTensorMaps() && findLoad(ring, argument);
+    bool stores =
+        findStore(argument) &&
+        family.storeBox(config(),
+                        cast<MemRefType>(argument.getType()).getElementType());
+    bool isUsedDirectly =
+        llvm::any_of(argument.getUsers(), [&](Operation *user) {
+          return !(loads && isa<LoadOp>(user)) &&
+                 !(stores && isa<StoreFragOp>(user));
+        });
+    if (loads || stores) {
       types.push_back(genericPtr);
       attributes.push_back(mapAttributes);
       bind.push_back([=](Value value) { tensorMaps[argument] = value; });
     }
-    if (!family.usesTensorMaps() || !isLoaded || usedDirectly(argument)) {
+    if (isUsedDirectly || !(loads || stores)) {
       types.push_back(b.globalPtr());
       attributes.push_back(b.getDictionaryAttr({}));
       bind.push_back([=](Value value) { pointers[argument] = value; });
@@ -165,9 +177,6 @@ void KernelEmitter::createFunction() {
 
 DictionaryAttr KernelEmitter::launchAbi() {
   SmallVector<Attribute> operands, arguments;
-  TileOriginOp origin = *kernel.getOps<TileOriginOp>().begin();
-  int64_t columnTiles =
-      llvm::divideCeil(origin.getColumns(), config().getTileN());
   auto named = [&](StringRef key, Attribute value) {
     return b.getNamedAttr(key, value);
   };
@@ -190,14 +199,18 @@ DictionaryAttr KernelEmitter::launchAbi() {
          named("shape", b.getArrayAttr(shape)),
          named("type", b.getStringAttr(typeName(type.getElementType())))}));
     if (tensorMaps.contains(argument)) {
-      auto slot =
-          cast<SmemType>(findLoad(ring, argument).getTarget().getType());
-      TmaBoxes boxes(slot);
+      MmaFamily::StoreBox box;
+      if (LoadOp load = findLoad(ring, argument)) {
+        TmaBoxes boxes(cast<SmemType>(load.getTarget().getType()));
+        box = {boxes.columns, boxes.rows, 128};
+      } else {
+        box = *family.storeBox(config(), type.getElementType());
+      }
       arguments.push_back(b.getDictionaryAttr(
           {named("box",
-                 b.getArrayAttr({integer(boxes.columns), integer(boxes.rows)})),
+                 b.getArrayAttr({integer(box.columns), integer(box.rows)})),
            named("kind", b.getStringAttr("tensor_map")),
-           named("operand", operand), named("swizzle", integer(128))}));
+           named("operand", operand), named("swizzle", integer(box.swizzle))}));
     }
     if (pointers.contains(argument))
       arguments.push_back(
@@ -211,10 +224,11 @@ DictionaryAttr KernelEmitter::launchAbi() {
   abi.set("block", integer(family.numThreads(config())));
   abi.set("chip", b.getStringAttr(config().getChip()));
   abi.set("cluster", integer(1));
-  abi.set("column_tiles", integer(columnTiles));
+  abi.set("column_tiles", integer(numColumnTiles()));
   abi.set("family", b.getStringAttr(stringifyFamilyKind(config().getFamily())));
   abi.set("name", b.getStringAttr(kernel.getName()));
   abi.set("operands", b.getArrayAttr(operands));
+  abi.set("ctas_per_sm", integer(family.numPersistentCTAs()));
   abi.set("shared_memory", integer(sharedBytes));
   abi.set("tile_rows", integer(config().getTileM()));
   // What whoever built the kernel has to say of it.
@@ -227,6 +241,38 @@ DictionaryAttr KernelEmitter::launchAbi() {
 //===----------------------------------------------------------------------===//
 // The body
 //===----------------------------------------------------------------------===//
+
+int64_t KernelEmitter::numColumnTiles() {
+  TileOriginOp origin = *kernel.getOps<TileOriginOp>().begin();
+  return llvm::divideCeil(origin.getColumns(), config().getTileN());
+}
+
+Value KernelEmitter::numRowTiles() {
+  int64_t tileM = config().getTileM();
+  return b.div(b.add(numRows(), tileM - 1), tileM);
+}
+
+Value KernelEmitter::numTiles() {
+  return b.mul(numRowTiles(), numColumnTiles());
+}
+
+/// CTAs that run side by side share a few rows and a few columns of tiles, and
+/// so find in L2 what others have read.
+void KernelEmitter::emitTileOrigin(TileOriginOp op) {
+  constexpr int64_t groupRows = 8;
+  Value number = tile ? tile : b.blockId();
+  int64_t columns = numColumnTiles();
+  Value row = number, column = b.i32(0);
+  if (columns > 1) {
+    Value first = b.mul(b.div(number, groupRows * columns), groupRows);
+    Value inGroup = b.rem(number, groupRows * columns);
+    Value rows = b.min(b.i32(groupRows), b.sub(numRowTiles(), first));
+    column = b.div(inGroup, rows);
+    row = b.add(first, b.sub(inGroup, b.mul(column, rows)));
+  }
+  values[op.getRow()] = {b.mul(row, config().getTileM())};
+  values[op.getColumn()] = {b.mul(column, config().getTileN())};
+}
 
 void KernelEmitter::emitOp(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
@@ -245,15 +291,7 @@ void KernelEmitter::emitOp(Operation *op) {
         values[mul] = {b.mul(index(mul.getLhs()), index(mul.getRhs())),
                        b.mul(group(mul.getLhs()), group(mul.getRhs()))};
       })
-      .Case([&](TileOriginOp origin) {
-        int64_t tiles =
-            llvm::divideCeil(origin.getColumns(), config().getTileN());
-        Value block = b.blockId();
-        values[origin.getRow()] = {
-            b.mul(b.div(block, tiles), config().getTileM())};
-        values[origin.getColumn()] = {
-            b.mul(b.rem(block, tiles), config().getTileN())};
-      })
+      .Case([&](TileOriginOp origin) { emitTileOrigin(origin); })
       // The family starts from zero by itself.
       .Case([&](ZeroAccOp zero) { values[zero] = {}; })
       .Case([&](FillOp fill) {

@@ -43,6 +43,11 @@ public:
   void emitBefore();
   void emitAfter();
 
+  /// The tile that emitBefore() starts from (i32); without it, the CTA's
+  /// number. And how many there are.
+  void setTile(Value number) { tile = number; }
+  Value numTiles();
+
   /// Families set this before emitBefore().
   RowLayout layout;
 
@@ -71,6 +76,9 @@ public:
 
 private:
   void createFunction();
+  int64_t numColumnTiles();
+  Value numRowTiles();
+  void emitTileOrigin(TileOriginOp op);
   mlir::DictionaryAttr launchAbi();
   void emitOp(mlir::Operation *op);
 
@@ -101,7 +109,8 @@ private:
   PipelineOp ring;
   MmaFamily &family;
   mlir::LLVM::LLVMFuncOp function;
-  Value dynamicShared, rowsArgument;
+  Value dynamicShared, rowsArgument, tile;
+  int64_t sliceNumber = 0; ///< of the slice under way, where they are unrolled
   llvm::DenseMap<Value, Values> values;
   llvm::DenseMap<Value, Value> pointers, tensorMaps;
   int64_t sharedBytes = 0;

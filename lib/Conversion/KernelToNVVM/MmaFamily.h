@@ -52,7 +52,10 @@ public:
   virtual int64_t numThreads(ConfigAttr config) = 0;
   /// Loads go through TMA tensor maps; else through pointers.
   virtual bool usesTensorMaps() = 0;
-  /// Threads of the epilogue, and the barrier that joins them.
+  /// CTAs of an SM that stay there and work on one tile after the other; 0:
+  /// there is a CTA for each tile.
+  virtual int64_t numPersistentCTAs() { return 0; }
+  /// Threads that share a tile's epilogue, and the barrier that joins them.
   virtual int64_t numEpilogueThreads(ConfigAttr config) = 0;
   virtual int64_t epilogueBarrier() = 0;
 
@@ -75,6 +78,19 @@ public:
                            int64_t slice) = 0;
   virtual void writeSlice(KernelEmitter &emitter, Values &acc, int64_t slice,
                           mlir::ValueRange values) = 0;
+
+  /// Boxes in which the family stores results of an element type by TMA; none:
+  /// it stores through a pointer, and storeFrag is not called.
+  struct StoreBox {
+    int64_t columns, rows, swizzle;
+  };
+  virtual std::optional<StoreBox> storeBox(ConfigAttr config,
+                                           mlir::Type elementType) {
+    return std::nullopt;
+  }
+  /// Stores a slice, rows outermost.
+  virtual void storeFrag(KernelEmitter &emitter, StoreFragOp op, int64_t slice,
+                         mlir::ValueRange frag) {}
 };
 
 std::unique_ptr<MmaFamily> createMmaSync();

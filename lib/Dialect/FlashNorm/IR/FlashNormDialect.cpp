@@ -102,7 +102,8 @@ LogicalResult NormAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                PlanStrategy strategy, StringRef chip,
                                PlanFamily family, ArrayRef<int64_t> tile,
-                               ArrayRef<int64_t> warps, int64_t stages) {
+                               ArrayRef<int64_t> warps, int64_t stages,
+                               PlanSchedule) {
   if (tile.size() != 3)
     return emitError() << "tile needs 3 sizes (rows, columns, depth), got "
                        << tile.size();

@@ -92,6 +92,7 @@ Plan flashnorm::getPlan(PlanAttr attr) {
   plan.warpsM = attr.getWarps()[0];
   plan.warpsN = attr.getWarps()[1];
   plan.stages = attr.getStages();
+  plan.schedule = Schedule(int(attr.getSchedule()));
   return plan;
 }
 
@@ -99,7 +100,8 @@ PlanAttr flashnorm::getPlanAttr(MLIRContext *context, const Plan &plan) {
   return PlanAttr::get(context, PlanStrategy(int(plan.strategy)), plan.chip,
                        PlanFamily(int(plan.family)),
                        {plan.tileM, plan.tileN, plan.tileK},
-                       {plan.warpsM, plan.warpsN}, plan.stages);
+                       {plan.warpsM, plan.warpsN}, plan.stages,
+                       PlanSchedule(int(plan.schedule)));
 }
 
 LogicalResult flashnorm::verifyPlanOf(MatmulOp op) {
@@ -118,10 +120,11 @@ LogicalResult flashnorm::verifyPlanOf(MatmulOp op) {
 }
 
 std::string flashnorm::describePlan(const Plan &plan) {
-  return llvm::formatv("{0}, {1}, tile {2}x{3}x{4}, warps {5}x{6}, {7} stages",
-                       stringify(plan.strategy), stringify(plan.family),
-                       plan.tileM, plan.tileN, plan.tileK, plan.warpsM,
-                       plan.warpsN, plan.stages)
+  return llvm::formatv(
+             "{0}, {1}, tile {2}x{3}x{4}, warps {5}x{6}, {7} stages{8}",
+             stringify(plan.strategy), stringify(plan.family), plan.tileM,
+             plan.tileN, plan.tileK, plan.warpsM, plan.warpsN, plan.stages,
+             plan.schedule == Schedule::PingPong ? ", ping_pong" : "")
       .str();
 }
 

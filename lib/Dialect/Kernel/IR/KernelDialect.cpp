@@ -80,7 +80,7 @@ void KernelDialect::initialize() {
 LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  FamilyKind family, StringRef chip,
                                  ArrayRef<int64_t> tile,
-                                 ArrayRef<int64_t> warps) {
+                                 ArrayRef<int64_t> warps, Schedule schedule) {
   if (tile.size() != 3 || warps.size() != 2)
     return emitError() << "needs 3 tile sizes and 2 warp counts, got "
                        << tile.size() << " and " << warps.size();
@@ -94,6 +94,8 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (count < 1 || count > maxWarps)
       return emitError() << "warp counts must be in 1 to " << maxWarps
                          << ", got " << count;
+  if (schedule == Schedule::PingPong && family != FamilyKind::Wgmma)
+    return emitError() << "only wgmma has the schedule ping_pong";
   return success();
 }
 

@@ -48,6 +48,11 @@ def FlashNorm_Family : FlashNorm_Enum<"PlanFamily", "MMA instruction family", [
   I32EnumCase<"MmaSync", 0, "mma_sync">, I32EnumCase<"Wgmma", 1, "wgmma">,
   I32EnumCase<"Tcgen05", 2, "tcgen05">]>;
 
+def FlashNorm_Schedule : FlashNorm_Enum<"PlanSchedule",
+    "which tiles a CTA's MMA warps work on", [
+  I32EnumCase<"Cooperative", 0, "cooperative">,
+  I32EnumCase<"PingPong", 1, "ping_pong">]>;
+
 class FlashNorm_Attr<string name, string attrMnemonic>
     : AttrDef<FlashNorm_Dialect, name> {
   let mnemonic = attrMnemonic;
@@ -77,7 +82,8 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     Written by `--flashnorm-plan`, or by hand; `--flashnorm-verify-plan`
     rejects what cannot run. `tile` is rows, columns and depth of one pipeline
     stage; `warps` says how the warps (`mma_sync`) or the consumer warpgroups
-    (`wgmma`) split the tile's rows and columns.
+    (`wgmma`) split the tile's rows and columns. With `schedule = ping_pong`
+    (`wgmma`) two warpgroups have a tile each; the default is `cooperative`.
 
     ```mlir
     #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma,
@@ -90,11 +96,14 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     EnumParameter<FlashNorm_Family>:$family,
     ArrayRefParameter<"int64_t">:$tile,
     ArrayRefParameter<"int64_t">:$warps,
-    "int64_t":$stages);
+    "int64_t":$stages,
+    DefaultValuedParameter<"::flashnorm::PlanSchedule",
+                           "::flashnorm::PlanSchedule::Cooperative">:$schedule);
   let assemblyFormat = [{
     `<` `strategy` `=` $strategy `,` `chip` `=` $chip `,`
         `family` `=` $family `,` `tile` `=` `[` $tile `]` `,`
-        `warps` `=` `[` $warps `]` `,` `stages` `=` $stages `>`
+        `warps` `=` `[` $warps `]` `,` `stages` `=` $stages
+        (`,` `schedule` `=` $schedule^)? `>`
   }];
   let genVerifyDecl = 1;
 }

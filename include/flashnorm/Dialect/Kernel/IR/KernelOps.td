@@ -33,7 +33,8 @@ def Kernel_FuncOp : Kernel_Op<"func", [
     Arguments are memrefs in global memory, row-major without padding, and one
     `index`: the number of rows, which every dynamic leading size equals. Base
     addresses are 16-byte aligned. The grid is one-dimensional and has one CTA
-    per tile of the result, column tiles fastest.
+    per tile of the result; with `wgmma` it has at most one CTA per SM, and a
+    CTA runs the body for one tile after the other.
 
     Entries of the optional attribute `kernel.launch_info` (a dictionary) are
     added to the kernel's launch ABI.
@@ -72,10 +73,11 @@ def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator,
 }
 
 def Kernel_TileOriginOp : Kernel_Op<"tile_origin", [Pure]> {
-  let summary = "first row and first column of this CTA's tile";
+  let summary = "first row and first column of the tile";
   let description = [{
-    The result has `columns` columns; CTA b computes tile
-    (b / column tiles, b mod column tiles).
+    The result has `columns` columns. Tiles are numbered in groups of 8 rows
+    of tiles, rows of a group fastest, so that CTAs that run at the same time
+    share rows and columns in L2.
   }];
   let arguments = (ins I64Attr:$columns);
   let results = (outs Index:$row, Index:$column);
