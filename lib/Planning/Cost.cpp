@@ -158,6 +158,8 @@ static double estimatePersistent(const Plan &plan, const Problem &problem,
   double steps = std::ceil(double(problem.k) / plan.tileK);
   double epilogue = getEpilogueClocks(plan, problem, target);
   double mainloop = steps * getStageClocks(plan, problem, target, 1);
+  if (plan.cluster > 1) // each CTA has one part of the columns
+    tiles = plan.cluster * std::ceil(double(getRows(problem)) / plan.tileM);
   double tilesOfCTA = std::ceil(tiles / target.numSMs);
   double clocks = 2 * loadLatency;
   if (plan.schedule == Schedule::PingPong) {

@@ -27,6 +27,7 @@ namespace {
 struct TileShape {
   int64_t tileM, tileN, tileK, warpsM, warpsN;
   Schedule schedule = Schedule::Cooperative;
+  int64_t cluster = 1;
 };
 using Visitor = llvm::function_ref<void(TileShape)>;
 } // namespace
@@ -74,6 +75,12 @@ static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
   };
   visitSplit(1, 1, Schedule::Cooperative);
   visitSplit(1, 1, Schedule::PingPong);
+  // Two CTAs side by side.
+  if (needsWideTile(problem) && problem.n > 256)
+    visit({64,
+           int64_t(llvm::alignTo(llvm::divideCeil(problem.n, 2),
+                                 columnUnit(problem))),
+           64, 1, 1, Schedule::PingPong, /*cluster=*/2});
   visitSplit(2, 1, Schedule::Cooperative);
   visitSplit(1, 2, Schedule::Cooperative);
 }
@@ -128,7 +135,7 @@ static std::optional<Plan> findBestPlan(const Problem &problem,
     Plan plan{getStrategy(problem), family,       target.chip.str(),
               shape.tileM,          shape.tileN,  shape.tileK,
               shape.warpsM,         shape.warpsN, 2,
-              shape.schedule};
+              shape.schedule,       shape.cluster};
     if (std::string why = verifyPlan(plan, problem, target); !why.empty()) {
       if (!best && reason.empty())
         reason = why;

@@ -80,6 +80,9 @@ PlanUsage flashnorm::computeUsage(const Plan &plan, const Problem &problem) {
   if (plan.family == Family::Wgmma)
     usage.sharedMemory += 4 * plan.consumerWarpgroups() * storeBoxBytes *
                           (1 + problem.returnsSum);
+  // Two slots for each of two warpgroups and each sum, with a barrier.
+  if (plan.cluster > 1)
+    usage.sharedMemory += 2 * 2 * 2 * (plan.tileM * 4 + 8);
   // Row sums of the warps that share a row: two values per row.
   if (plan.warpsN > 1)
     usage.sharedMemory += plan.tileM * plan.warpsN * 4 * 2;
@@ -127,9 +130,17 @@ static std::string verifyStrategy(const Plan &plan, const Problem &problem) {
             " columns do not fit one CTA; wide_tile takes at most " +
             Twine(getMaxWideTile(plan.family)))
         .str();
-  if (plan.tileN < problem.n)
+  if (plan.tileN * plan.cluster < problem.n)
     return ("wide_tile needs all " + Twine(problem.n) +
-            " columns in one tile; the tile has " + Twine(plan.tileN))
+            " columns in one tile; the tile has " + Twine(plan.tileN) +
+            (plan.cluster > 1
+                 ? " in each of " + std::to_string(plan.cluster) + " CTAs"
+                 : ""))
+        .str();
+  if (plan.tileN * (plan.cluster - 1) >= problem.n)
+    return ("a cluster of " + Twine(plan.cluster) + " CTAs with " +
+            Twine(plan.tileN) + " columns each has CTAs without any of the " +
+            Twine(problem.n))
         .str();
   return "";
 }
@@ -240,6 +251,12 @@ std::string flashnorm::verifyPlan(const Plan &plan, const Problem &problem,
   if (plan.schedule == Schedule::PingPong && plan.family != Family::Wgmma)
     return ("schedule is ping_pong, which " + stringify(plan.family) +
             " does not have; wgmma has")
+        .str();
+  if (plan.cluster != 1 &&
+      (plan.cluster != 2 || plan.schedule != Schedule::PingPong ||
+       plan.strategy != Strategy::WideTile))
+    return ("cluster is " + Twine(plan.cluster) +
+            "; it is 1, or 2 for wide_tile with ping_pong")
         .str();
   if (std::string reason = verifyStrategy(plan, problem); !reason.empty())
     return reason;

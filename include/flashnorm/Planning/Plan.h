@@ -56,6 +56,8 @@ struct Plan {
   /// Pipeline stages in shared memory.
   int64_t stages = 2;
   Schedule schedule = Schedule::Cooperative;
+  /// CTAs that share the rows of a wide tile; each has `tileN` of the columns.
+  int64_t cluster = 1;
 
   /// Wgmma: warpgroups that multiply.
   int64_t consumerWarpgroups() const {

@@ -147,6 +147,19 @@ Value DeviceBuilder::blockId() {
 Value DeviceBuilder::numBlocks() {
   return NVVM::GridDimXOp::create(*this, getI32Type());
 }
+Value DeviceBuilder::clusterId() {
+  return NVVM::ClusterIdXOp::create(*this, getI32Type());
+}
+Value DeviceBuilder::numClusters() {
+  return NVVM::ClusterDimXOp::create(*this, getI32Type());
+}
+Value DeviceBuilder::rankInCluster() {
+  return NVVM::ClusterId::create(*this, getI32Type());
+}
+void DeviceBuilder::clusterBarrier() {
+  NVVM::ClusterArriveOp::create(*this, /*aligned=*/UnitAttr());
+  NVVM::ClusterWaitOp::create(*this, /*aligned=*/UnitAttr());
+}
 Value DeviceBuilder::broadcastLane0(Value value) {
   return NVVM::ShflOp::create(*this, getI32Type(), i32(-1), value, i32(0),
                               i32(31), NVVM::ShflKind::idx, UnitAttr());
@@ -264,12 +277,13 @@ void DeviceBuilder::mbarrierExpectTx(Value barrier, int64_t bytes) {
                                          NVVM::MemScopeKind::CTA,
                                          /*relaxed=*/false, Value());
 }
-void DeviceBuilder::mbarrierWait(Value barrier, Value parity) {
+void DeviceBuilder::mbarrierWait(Value barrier, Value parity, bool inCluster) {
   auto loop = scf::WhileOp::create(*this, TypeRange(), ValueRange());
   InsertionGuard guard(*this);
   createBlock(&loop.getBefore());
-  Value done = NVVM::MBarrierTryWaitOp::create(*this, getI1Type(), barrier,
-                                               parity, Value());
+  Value done = NVVM::MBarrierTryWaitOp::create(
+      *this, getI1Type(), barrier, parity, Value(),
+      inCluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA);
   Value again = createOrFold<arith::XOrIOp>(
       done, arith::ConstantIntOp::create(*this, getI1Type(), 1));
   scf::ConditionOp::create(*this, again, ValueRange());
@@ -370,6 +384,22 @@ static Values inlinePtx(DeviceBuilder &b, StringRef text, StringRef constraints,
   for (int64_t i = 0; i < count; ++i)
     results.push_back(LLVM::ExtractValueOp::create(b, op.getRes(), i));
   return results;
+}
+
+void DeviceBuilder::storeAsync(Value f32Value, Value sharedPtr, Value barrier,
+                               Value rank) {
+  Type remotePtr = LLVM::LLVMPointerType::get(getContext(), 7);
+  Values operands;
+  for (Value pointer : {sharedPtr, barrier}) {
+    Value remote = NVVM::MapaOp::create(*this, remotePtr, pointer, rank);
+    operands.push_back(
+        LLVM::PtrToIntOp::create(*this, getI32Type(), remote).getResult());
+  }
+  operands.push_back(f32Value);
+  inlinePtx(*this,
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32 "
+            "[$0], $2, [$1];",
+            "r,r,f,~{memory}", operands, Type(), 0);
 }
 
 Values DeviceBuilder::wgmma(ValueRange acc, int64_t columns,

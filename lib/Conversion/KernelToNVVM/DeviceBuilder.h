@@ -77,6 +77,13 @@ public:
   Value threadId(int64_t numThreads);
   Value blockId();
   Value numBlocks();
+  Value clusterId();
+  Value numClusters();
+  /// This CTA's number in its cluster.
+  Value rankInCluster();
+  /// All threads of the cluster that have not exited; what was written before
+  /// is seen after.
+  void clusterBarrier();
   /// The value of lane 0, so that the compiler knows it is uniform in the warp.
   Value broadcastLane0(Value value);
   Value shuffleXor(Value f32Value, int64_t lanes);
@@ -120,12 +127,16 @@ public:
   void fenceBarrierInit();
   void mbarrierArrive(Value barrier);
   void mbarrierExpectTx(Value barrier, int64_t bytes);
+  /// Writes an f32 into the shared memory of the CTA with that rank, and
+  /// reports its 4 bytes to a barrier there; both pointers are this CTA's own.
+  void storeAsync(Value f32Value, Value sharedPtr, Value barrier, Value rank);
   /// Keeps ptxas from moving instructions across: waits for a phase of a
   /// barrier of its own that is complete from the start. Without it, an arrival
   /// sinks below whatever arithmetic follows.
   void schedulingBoundary(Value untouchedBarrier);
-  /// Spins until the phase of that parity (i32) has completed.
-  void mbarrierWait(Value barrier, Value parity);
+  /// Spins until the phase of that parity (i32) has completed; `inCluster`:
+  /// sees what other CTAs wrote before.
+  void mbarrierWait(Value barrier, Value parity, bool inCluster = false);
   /// Copies the box at (column, row) of a tensor map into this CTA.
   void tmaLoad(Value sharedPtr, Value tensorMap, Value column, Value row,
                Value barrier);

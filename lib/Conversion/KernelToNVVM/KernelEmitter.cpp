@@ -167,6 +167,9 @@ void KernelEmitter::createFunction() {
                     b.getDenseI32ArrayAttr({threads, 1, 1}));
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     b.getI32IntegerAttr(1));
+  if (int32_t cluster = config().getCluster(); cluster > 1)
+    function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                      b.getDenseI32ArrayAttr({cluster, 1, 1}));
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   for (auto [argument, binder] : llvm::zip_equal(entry->getArguments(), bind))
@@ -223,7 +226,7 @@ DictionaryAttr KernelEmitter::launchAbi() {
   abi.set("arguments", b.getArrayAttr(arguments));
   abi.set("block", integer(family.numThreads(config())));
   abi.set("chip", b.getStringAttr(config().getChip()));
-  abi.set("cluster", integer(1));
+  abi.set("cluster", integer(config().getCluster()));
   abi.set("column_tiles", integer(numColumnTiles()));
   abi.set("family", b.getStringAttr(stringifyFamilyKind(config().getFamily())));
   abi.set("name", b.getStringAttr(kernel.getName()));
@@ -252,8 +255,16 @@ Value KernelEmitter::numRowTiles() {
   return b.div(b.add(numRows(), tileM - 1), tileM);
 }
 
+Value KernelEmitter::firstTile() {
+  return config().getCluster() > 1 ? b.clusterId() : b.blockId();
+}
+
+Value KernelEmitter::tileStep() {
+  return config().getCluster() > 1 ? b.numClusters() : b.numBlocks();
+}
+
 Value KernelEmitter::numTiles() {
-  return b.mul(numRowTiles(), numColumnTiles());
+  return b.mul(numRowTiles(), numColumnTiles() / config().getCluster());
 }
 
 /// CTAs that run side by side share a few rows and a few columns of tiles, and
@@ -263,7 +274,9 @@ void KernelEmitter::emitTileOrigin(TileOriginOp op) {
   Value number = tile ? tile : b.blockId();
   int64_t columns = numColumnTiles();
   Value row = number, column = b.i32(0);
-  if (columns > 1) {
+  if (config().getCluster() > 1) {
+    column = b.rankInCluster();
+  } else if (columns > 1) {
     Value first = b.mul(b.div(number, groupRows * columns), groupRows);
     Value inGroup = b.rem(number, groupRows * columns);
     Value rows = b.min(b.i32(groupRows), b.sub(numRowTiles(), first));

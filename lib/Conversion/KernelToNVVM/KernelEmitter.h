@@ -46,7 +46,16 @@ public:
   /// The tile that emitBefore() starts from (i32); without it, the CTA's
   /// number. And how many there are.
   void setTile(Value number) { tile = number; }
+  /// Of a persistent CTA: tiles are firstTile(), + tileStep(), … below
+  /// numTiles(). The CTAs of a cluster count rows of tiles.
+  Value firstTile();
+  Value tileStep();
   Value numTiles();
+
+  /// What row sums over a cluster need in shared memory: families with such a
+  /// layout reserve it, and one thread initialises its barriers.
+  void allocateExchanges();
+  void initializeExchanges();
 
   /// Families set this before emitBefore().
   RowLayout layout;
@@ -87,6 +96,9 @@ private:
   void emitMap(MapOp op);
   void emitAccumulate(AccumulateOp op);
   void emitRowCombine(RowCombineOp op);
+  void exchangeInCluster(RowCombineOp op, Values &sums);
+  /// One for each team and each of two rounds.
+  int64_t numExchangeSlots() { return 2 * layout.numTeams; }
   void emitLoadColvec(LoadColvecOp op);
   void emitLoadFrag(LoadFragOp op);
   void emitStoreFrag(StoreFragOp op);
@@ -114,6 +126,10 @@ private:
   llvm::DenseMap<Value, Values> values;
   llvm::DenseMap<Value, Value> pointers, tensorMaps;
   int64_t sharedBytes = 0;
+  struct Exchange {
+    int64_t slots = 0, barriers = 0; ///< offsets in shared memory
+  };
+  llvm::DenseMap<RowCombineOp, Exchange> exchanges;
 };
 
 } // namespace flashnorm::kernel

@@ -35,9 +35,16 @@ struct RowLayout {
   int64_t run = 1;
   /// Lanes that share a row: neighbours, a power of two.
   int64_t lanesPerRow = 1;
+  mlir::Value laneInRow; ///< needed in clusters
   /// Warps that share a row, and this thread's rank among them.
   int64_t warpsPerRow = 1;
   mlir::Value warpInRow;
+  /// A row is shared with the other CTA of a cluster of two. `round` (i32)
+  /// counts the tiles of these threads; threads that count apart are different
+  /// teams.
+  bool isInCluster = false;
+  mlir::Value round, team;
+  int64_t numTeams = 1;
 };
 
 class MmaFamily {

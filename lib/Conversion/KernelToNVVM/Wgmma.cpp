@@ -149,6 +149,10 @@ void Wgmma::setUp(KernelEmitter &emitter) {
   layout.lanesPerRow = 4;
   layout.warpsPerRow = config.getWarpsN();
   layout.warpInRow = groupN;
+  layout.isInCluster = config.getCluster() > 1;
+  layout.laneInRow = b.bitAnd(lane, 3);
+  layout.team = consumer;
+  layout.numTeams = numConsumers(config);
 }
 
 void Wgmma::emit(KernelEmitter &emitter) {
@@ -157,11 +161,16 @@ void Wgmma::emit(KernelEmitter &emitter) {
   setUp(emitter);
   // One arrival per warp that multiplies: each has read its part of the stage.
   TmaRing ring(emitter, config.getWarpsM() * config.getWarpsN() * 4);
+  emitter.allocateExchanges();
   b.ifThen(b.equal(thread, 0), [&] {
     ring.initialize();
+    emitter.initializeExchanges();
     b.fenceBarrierInit();
   });
-  b.barrier(0, 0);
+  if (config.getCluster() > 1)
+    b.clusterBarrier();
+  else
+    b.barrier(0, 0);
   // With two consumers the launch bound leaves 168 registers a thread; the
   // producer gives its own up.
   bool moveRegisters = numThreads(config) > 256;
@@ -184,8 +193,8 @@ void Wgmma::emit(KernelEmitter &emitter) {
 void Wgmma::emitProducer(KernelEmitter &emitter, TmaRing &ring) {
   DeviceBuilder &b = emitter.builder();
   ring.prefetchTensorMaps();
-  b.loop(b.blockId(), emitter.numTiles(), b.numBlocks(), {b.i32(0), b.i32(1)},
-         [&](Value tile, ValueRange position) {
+  b.loop(emitter.firstTile(), emitter.numTiles(), emitter.tileStep(),
+         {b.i32(0), b.i32(1)}, [&](Value tile, ValueRange position) {
            emitter.setTile(tile);
            emitter.emitBefore();
            return ring.produce(position);
@@ -206,7 +215,9 @@ Values Wgmma::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
     return emitter.slotOffset(cast<BlockArgument>(slot).getArgNumber() - 1);
   };
   auto descriptor = [&](Value address, int64_t bits) -> Value {
-    Value units = arith::ExtUIOp::create(b, b.getI64Type(), b.shr(address, 4));
+    // 18 bits are the offset in the CTA; in a cluster the rank is above them.
+    Value units = arith::ExtUIOp::create(
+        b, b.getI64Type(), b.shr(b.bitAnd(address, 0x3ffff), 4));
     return arith::OrIOp::create(b, units, b.i64(bits));
   };
   // A and B [n][k]: rows of 128 bytes, 8 of them 1024 bytes apart. B [k][n]:
@@ -264,14 +275,15 @@ static constexpr int64_t turnBarrier = 2;
 
 void Wgmma::emitConsumer(KernelEmitter &emitter, TmaRing &ring) {
   DeviceBuilder &b = emitter.builder();
-  Value first = b.blockId(), step = b.numBlocks();
-  Values position{b.i32(0), b.i32(0)};
+  Value first = emitter.firstTile(), step = emitter.tileStep();
+  // Stage, parity, number of the tile.
+  Values position{b.i32(0), b.i32(0), b.i32(0)};
   if (emitter.config().isPingPong()) {
     // The ring's stages belong to the tiles in turn.
     auto [stage, parity] = ring.skip(position[0], position[1]);
     Value isSecond = b.equal(consumer, 1);
     position = {b.select(isSecond, stage, position[0]),
-                b.select(isSecond, parity, position[1])};
+                b.select(isSecond, parity, position[1]), position[2]};
     first = b.add(first, b.mul(consumer, step));
     step = b.shl(step, 1);
   }
@@ -282,6 +294,9 @@ void Wgmma::emitConsumer(KernelEmitter &emitter, TmaRing &ring) {
   // Shared memory must not go before it was stored.
   if (!staging.empty())
     b.ifThen(b.equal(lane, 0), [&] { b.bulkWaitRead(); });
+  // Nor while the other CTA sends to it.
+  if (emitter.layout.isInCluster)
+    b.clusterBarrier();
 }
 
 Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
@@ -304,7 +319,7 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
   // have one before.
   constexpr int64_t turnThreads = 256;
   if (isPingPong)
-    b.ifThen(b.less(b.blockId(), tile),
+    b.ifThen(b.less(emitter.firstTile(), tile),
              [&] { b.barrierSync(b.add(consumer, turnBarrier), turnThreads); });
 
   // One stage: its MMAs, and under them its statistics. `rowvecs` side by side.
@@ -353,7 +368,7 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
         });
   // The other one's turn, if it has a tile after this one.
   if (isPingPong)
-    b.ifThen(b.less(b.add(tile, b.numBlocks()), emitter.numTiles()), [&] {
+    b.ifThen(b.less(b.add(tile, emitter.tileStep()), emitter.numTiles()), [&] {
       b.barrierArrive(b.sub(b.i32(turnBarrier + 1), consumer), turnThreads);
     });
   Values acc(ArrayRef<Value>(results).slice(3, accCount));
@@ -365,11 +380,13 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
     emitter[result] = Values(rest.take_front(rowCount));
     rest = rest.drop_front(rowCount);
   }
+  emitter.layout.round = position[2];
   emitter.emitAfter();
+  Value round = b.add(position[2], 1);
   if (!isPingPong)
-    return {results[0], results[1]};
+    return {results[0], results[1], round};
   auto [stage, parity] = ring.skip(results[0], results[1]);
-  return {stage, parity};
+  return {stage, parity, round};
 }
 
 Values Wgmma::readSlice(KernelEmitter &emitter, ValueRange acc, int64_t slice) {

@@ -93,6 +93,7 @@ Plan flashnorm::getPlan(PlanAttr attr) {
   plan.warpsN = attr.getWarps()[1];
   plan.stages = attr.getStages();
   plan.schedule = Schedule(int(attr.getSchedule()));
+  plan.cluster = attr.getCluster();
   return plan;
 }
 
@@ -101,7 +102,7 @@ PlanAttr flashnorm::getPlanAttr(MLIRContext *context, const Plan &plan) {
                        PlanFamily(int(plan.family)),
                        {plan.tileM, plan.tileN, plan.tileK},
                        {plan.warpsM, plan.warpsN}, plan.stages,
-                       PlanSchedule(int(plan.schedule)));
+                       PlanSchedule(int(plan.schedule)), plan.cluster);
 }
 
 LogicalResult flashnorm::verifyPlanOf(MatmulOp op) {
@@ -120,12 +121,17 @@ LogicalResult flashnorm::verifyPlanOf(MatmulOp op) {
 }
 
 std::string flashnorm::describePlan(const Plan &plan) {
-  return llvm::formatv(
-             "{0}, {1}, tile {2}x{3}x{4}, warps {5}x{6}, {7} stages{8}",
-             stringify(plan.strategy), stringify(plan.family), plan.tileM,
-             plan.tileN, plan.tileK, plan.warpsM, plan.warpsN, plan.stages,
-             plan.schedule == Schedule::PingPong ? ", ping_pong" : "")
-      .str();
+  std::string text =
+      llvm::formatv("{0}, {1}, tile {2}x{3}x{4}, warps {5}x{6}, {7} stages",
+                    stringify(plan.strategy), stringify(plan.family),
+                    plan.tileM, plan.tileN, plan.tileK, plan.warpsM,
+                    plan.warpsN, plan.stages)
+          .str();
+  if (plan.schedule != Schedule::Cooperative)
+    text += (", " + stringify(plan.schedule)).str();
+  if (plan.cluster > 1)
+    text += ", cluster of " + std::to_string(plan.cluster);
+  return text;
 }
 
 FailureOr<PlanTarget> flashnorm::parsePlanTarget(Location loc, StringRef chip,

@@ -83,7 +83,9 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     rejects what cannot run. `tile` is rows, columns and depth of one pipeline
     stage; `warps` says how the warps (`mma_sync`) or the consumer warpgroups
     (`wgmma`) split the tile's rows and columns. With `schedule = ping_pong`
-    (`wgmma`) two warpgroups have a tile each; the default is `cooperative`.
+    (`wgmma`) two warpgroups have a tile each; the default is `cooperative`. With
+    `cluster = 2` two CTAs share a row of the result: the row's columns are
+    those of both tiles.
 
     ```mlir
     #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma,
@@ -98,12 +100,13 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     ArrayRefParameter<"int64_t">:$warps,
     "int64_t":$stages,
     DefaultValuedParameter<"::flashnorm::PlanSchedule",
-                           "::flashnorm::PlanSchedule::Cooperative">:$schedule);
+                           "::flashnorm::PlanSchedule::Cooperative">:$schedule,
+    DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = [{
     `<` `strategy` `=` $strategy `,` `chip` `=` $chip `,`
         `family` `=` $family `,` `tile` `=` `[` $tile `]` `,`
         `warps` `=` `[` $warps `]` `,` `stages` `=` $stages
-        (`,` `schedule` `=` $schedule^)? `>`
+        custom<Placement>($schedule, $cluster) `>`
   }];
   let genVerifyDecl = 1;
 }

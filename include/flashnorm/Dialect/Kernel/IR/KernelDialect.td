@@ -78,6 +78,14 @@ def Kernel_ConfigAttr : Kernel_Attr<"Config", "config"> {
     `schedule` is `cooperative` (all of them work on one tile) or, for `wgmma`,
     `ping_pong`: two warpgroups, each with a tile of its own, so that one
     multiplies while the other runs its epilogue.
+
+    `cluster` CTAs (1, or 2 with `ping_pong`) have the tiles of one row of tiles
+    and add up their row sums.
+
+    ```mlir
+    #kernel.config<wgmma, chip = "sm_90a", tile = [64, 256, 64], warps = [1, 1],
+                   schedule = ping_pong, cluster = 2>
+    ```
   }];
   let parameters = (ins
     EnumParameter<Kernel_Family>:$family,
@@ -85,10 +93,11 @@ def Kernel_ConfigAttr : Kernel_Attr<"Config", "config"> {
     ArrayRefParameter<"int64_t">:$tile,
     ArrayRefParameter<"int64_t">:$warps,
     DefaultValuedParameter<"::flashnorm::kernel::Schedule",
-                           "::flashnorm::kernel::Schedule::Cooperative">:$schedule);
+                           "::flashnorm::kernel::Schedule::Cooperative">:$schedule,
+    DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = [{
     `<` $family `,` `chip` `=` $chip `,` `tile` `=` `[` $tile `]` `,`
-        `warps` `=` `[` $warps `]` (`,` `schedule` `=` $schedule^)? `>`
+        `warps` `=` `[` $warps `]` custom<Placement>($schedule, $cluster) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

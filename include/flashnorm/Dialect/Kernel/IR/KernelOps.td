@@ -223,8 +223,9 @@ def Kernel_AccumulateOp : Kernel_Op<"accumulate", [
     Pure, AllTypesMatch<["init", "result"]>]> {
   let summary = "adds the sum or sum of squares of a slice's rows";
   let description = [{
-    Columns at `limit` and beyond (counted in the tile, from `column`) are
-    padding and add nothing.
+    `column` is the slice's first column: in the tile, or in the result when a
+    cluster shares its rows. Columns at `limit` and beyond are padding and add
+    nothing.
   }];
   let arguments = (ins Kernel_ReductionAttr:$kind, Kernel_FragType:$frag,
     Kernel_RowvecType:$init, Index:$column, I64Attr:$limit);
