@@ -67,8 +67,8 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchConfig) == 56, "CUlaunchConfig");
 
-using Module = CudaDevice::Module;
-using Function = CudaDevice::Function;
+using Module = Device::Module;
+using Function = Device::Function;
 struct Event;
 struct Context;
 
@@ -169,13 +169,6 @@ static const Driver &getDriver() {
 // Devices
 //===----------------------------------------------------------------------===//
 
-std::string DeviceProperties::chip() const {
-  std::string chip =
-      "sm_" + std::to_string(computeMajor) + std::to_string(computeMinor);
-  // From Hopper on, tensor core instructions belong to one architecture.
-  return computeMajor >= 9 ? chip + "a" : chip;
-}
-
 Expected<std::unique_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
   const Driver &cuda = getDriver();
   if (!cuda.problem.empty())
@@ -240,7 +233,7 @@ CudaDevice::~CudaDevice() {
 // Modules and launches
 //===----------------------------------------------------------------------===//
 
-Expected<CudaDevice::Module *> CudaDevice::loadModule(StringRef image) {
+Expected<Device::Module *> CudaDevice::loadModule(StringRef image) {
   const Driver &cuda = getDriver();
   char log[8192] = {};
   int options[] = {ErrorLogBuffer, ErrorLogBufferSizeBytes};
@@ -260,8 +253,8 @@ Expected<CudaDevice::Module *> CudaDevice::loadModule(StringRef image) {
   return module;
 }
 
-Expected<CudaDevice::Function *> CudaDevice::getFunction(Module *module,
-                                                         StringRef name) {
+Expected<Device::Function *> CudaDevice::getFunction(Module *module,
+                                                     StringRef name) {
   const Driver &cuda = getDriver();
   Function *function = nullptr;
   if (Error error = cuda.check(

@@ -29,16 +29,9 @@ static constexpr unsigned char guardByte = 0xa5;
 // Loading
 //===----------------------------------------------------------------------===//
 
-Expected<std::unique_ptr<Launcher>>
-Launcher::create(const LauncherOptions &options) {
-  Expected<std::unique_ptr<CudaDevice>> device = CudaDevice::open();
-  if (!device)
-    return device.takeError();
-  std::unique_ptr<Launcher> launcher(new Launcher);
-  launcher->options = options;
-  launcher->device = std::move(*device);
-  return launcher;
-}
+Launcher::Launcher(std::unique_ptr<Device> device,
+                   const LauncherOptions &options)
+    : options(options), device(std::move(device)) {}
 
 Launcher::~Launcher() {
   for (Buffer &buffer : buffers)
@@ -90,7 +83,7 @@ Error Launcher::load(const Manifest &manifest, StringRef image) {
     return createStringError("module '" + manifest.module + "' is for " +
                              manifest.chip + "; " + info.name + " is " +
                              info.chip());
-  Expected<CudaDevice::Module *> module = device->loadModule(image);
+  Expected<Device::Module *> module = device->loadModule(image);
   if (!module)
     return createStringError("module '" + manifest.module + "', PTX " +
                              Twine(manifest.ptxVersion / 10) + "." +
@@ -103,7 +96,7 @@ Error Launcher::load(const Manifest &manifest, StringRef image) {
     auto fail = [&](const Twine &what) {
       return createStringError("kernel '" + kernel.name + "': " + what);
     };
-    Expected<CudaDevice::Function *> function =
+    Expected<Device::Function *> function =
         device->getFunction(*module, kernel.name);
     if (!function)
       return fail(llvm::toString(function.takeError()));

@@ -62,7 +62,18 @@ static std::optional<llvm::SmallVector<int64_t>> parseShape(StringRef text) {
   return shape;
 }
 
-Expected<Array> flashnorm::readNpy(StringRef path) {
+namespace {
+/// How to make sense of a descr ("'<f4'"), or what is legal.
+struct ElementType {
+  int64_t size = 0;
+  StringRef name; ///< for messages
+};
+} // namespace
+
+static Expected<RawArray>
+readFile(StringRef path,
+         llvm::function_ref<std::optional<ElementType>(StringRef)> parseType,
+         StringRef legalTypes) {
   auto fail = [&](const llvm::Twine &what) {
     return createStringError(path + ": " + what);
   };
@@ -95,11 +106,10 @@ Expected<Array> flashnorm::readNpy(StringRef path) {
                            shapeText = findValue(header, "shape");
   if (!descr || !order || !shapeText)
     return fail("the header lacks descr, fortran_order or shape");
-  std::optional<DataType> type = parseDescr(*descr);
+  std::optional<ElementType> type = parseType(*descr);
   if (!type)
-    return fail("element type " + *descr +
-                " is not supported; legal are <f2, <f4, <f8 and, for bf16, <V2 "
-                "or <u2");
+    return fail("element type " + *descr + " is not supported; legal are " +
+                legalTypes);
   if (*order != "False")
     return fail("fortran_order is " + *order + "; only False is read");
   auto shape = parseShape(*shapeText);
@@ -107,16 +117,53 @@ Expected<Array> flashnorm::readNpy(StringRef path) {
     return fail("shape " + *shapeText + " is malformed");
   std::optional<int64_t> count = countElements(*shape);
   // Compared without multiplying: the count may be anything.
-  if (!count || bytes.size() % sizeInBytes(*type) != 0 ||
-      static_cast<uint64_t>(*count) != bytes.size() / sizeInBytes(*type))
-    return fail("shape " + *shapeText + " of " + stringify(*type) +
+  if (!count || bytes.size() % type->size != 0 ||
+      static_cast<uint64_t>(*count) != bytes.size() / type->size)
+    return fail("shape " + *shapeText + " of " + type->name +
                 " does not match " + llvm::Twine(bytes.size()) +
                 " bytes of data");
-  Array array;
-  array.type = *type;
+  RawArray array;
+  array.type = descr->trim("'\"").str();
+  array.itemSize = type->size;
   array.shape = std::move(*shape);
   array.data.assign(bytes.begin(), bytes.end());
   return array;
+}
+
+Expected<Array> flashnorm::readNpy(StringRef path) {
+  DataType type = DataType::F32;
+  auto parseType = [&](StringRef descr) -> std::optional<ElementType> {
+    std::optional<DataType> parsed = parseDescr(descr);
+    if (!parsed)
+      return std::nullopt;
+    type = *parsed;
+    return ElementType{sizeInBytes(type), stringify(type)};
+  };
+  Expected<RawArray> raw =
+      readFile(path, parseType, "<f2, <f4, <f8 and, for bf16, <V2 or <u2");
+  if (!raw)
+    return raw.takeError();
+  Array array;
+  array.type = type;
+  array.shape = std::move(raw->shape);
+  array.data = std::move(raw->data);
+  return array;
+}
+
+Expected<RawArray> flashnorm::readRawNpy(StringRef path) {
+  auto parseType = [](StringRef descr) -> std::optional<ElementType> {
+    StringRef text = descr.trim("'\"");
+    StringRef name = text;
+    if (!text.consume_front("<") && !text.consume_front("|"))
+      text.consume_front("=");
+    int64_t size = 0;
+    if (text.size() < 2 || !StringRef("fiubV").contains(text[0]) ||
+        text.drop_front().getAsInteger(10, size) || size < 1 || size > 16)
+      return std::nullopt;
+    return ElementType{size, name};
+  };
+  return readFile(path, parseType,
+                  "little-endian numbers: <f4, <i4, |u1, <V2 and the like");
 }
 
 static StringRef formatDescr(DataType type) {
@@ -133,10 +180,9 @@ static StringRef formatDescr(DataType type) {
   return "";
 }
 
-Error flashnorm::writeNpy(const Array &array, StringRef path) {
-  std::string header = ("{'descr': '" + formatDescr(array.type) +
-                        "', 'fortran_order': False, 'shape': (")
-                           .str();
+Error flashnorm::writeRawNpy(const RawArray &array, StringRef path) {
+  std::string header =
+      ("{'descr': '" + array.type + "', 'fortran_order': False, 'shape': (");
   for (int64_t size : array.shape)
     header += std::to_string(size) + ", ";
   header += "), }";
@@ -151,4 +197,13 @@ Error flashnorm::writeNpy(const Array &array, StringRef path) {
     os.write(array.data.data(), array.data.size());
     return Error::success();
   });
+}
+
+Error flashnorm::writeNpy(const Array &array, StringRef path) {
+  RawArray raw;
+  raw.type = formatDescr(array.type).str();
+  raw.itemSize = sizeInBytes(array.type);
+  raw.shape = array.shape;
+  raw.data = array.data;
+  return writeRawNpy(raw, path);
 }

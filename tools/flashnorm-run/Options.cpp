@@ -138,7 +138,7 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
   Options options;
   options.input = line.input;
   options.entry = line.entry;
-  options.device = line.device == "cuda" ? Device::CUDA : Device::CPU;
+  options.device = line.device == "cuda" ? DeviceKind::CUDA : DeviceKind::CPU;
   options.compare = line.compare == "reference";
   options.seed = line.seed;
   options.values = line.values;

@@ -16,12 +16,12 @@
 
 namespace flashnorm::run {
 
-enum class Device { CPU, CUDA };
+enum class DeviceKind { CPU, CUDA };
 
 struct Options {
   std::string input;
   std::string entry; ///< empty: the only public function
-  Device device = Device::CPU;
+  DeviceKind device = DeviceKind::CPU;
   bool compare = true;
   uint64_t seed = 0;
   std::string values = "normal"; ///< of arguments that are not frozen

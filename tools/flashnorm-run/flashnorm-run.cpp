@@ -18,6 +18,7 @@
 #include "flashnorm/Pipelines/Pipelines.h"
 #include "flashnorm/Register.h"
 #include "flashnorm/Runtime/CRuntime.h"
+#include "flashnorm/Runtime/CudaDriver.h"
 #include "flashnorm/Runtime/Npy.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -207,7 +208,7 @@ static Expected<std::vector<Array>> runFused(ModuleOp module, StringRef name,
   OwningOpRef<ModuleOp> copy = module.clone();
   std::string chip = options.chip;
   if (chip.empty())
-    chip = launcher ? launcher->deviceProperties().chip() : "sm_90a";
+    chip = launcher ? launcher->getDevice().properties().chip() : "sm_90a";
   FuseOptions fuse;
   fuse.chip = chip;
   fuse.family = options.family;
@@ -308,14 +309,14 @@ static Expected<bool> flashnormRun(const Options &options,
 
   llvm::raw_ostream &os = llvm::outs();
   std::unique_ptr<Launcher> launcher;
-  if (options.device == Device::CUDA) {
+  if (options.device == DeviceKind::CUDA) {
     LauncherOptions launch;
     launch.checkGuards = options.checkGuards;
     launch.timeRepetitions = options.timeRepetitions;
-    auto created = Launcher::create(launch);
-    if (!created)
-      return created.takeError();
-    launcher = std::move(*created);
+    auto device = CudaDevice::open();
+    if (!device)
+      return device.takeError();
+    launcher = std::make_unique<Launcher>(std::move(*device), launch);
   }
   auto fused = runFused(*module, name, *inputs, options, launcher.get());
   if (!fused)
@@ -325,7 +326,7 @@ static Expected<bool> flashnormRun(const Options &options,
   os << "@" << name << ", seed " << options.seed;
   if (launcher)
     os << ", " << launcher->getNumLaunches() << " launches on "
-       << launcher->deviceProperties().name;
+       << launcher->getDevice().properties().name;
   os << '\n';
   if (launcher)
     for (const LaunchTime &time : launcher->getTimes())

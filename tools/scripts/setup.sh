@@ -7,7 +7,8 @@ flashnorm_jobs=$(nproc)
 missing_packages() {
   local package
   for package in llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools \
-                 clang-22 lld-22 cmake ninja-build python3; do
+                 clang-22 lld-22 cmake ninja-build libboost-context-dev \
+                 python3; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null |
       grep -q 'install ok installed' || echo "$package"
   done

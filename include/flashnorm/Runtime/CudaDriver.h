@@ -13,91 +13,47 @@
 #ifndef FLASHNORM_RUNTIME_CUDADRIVER_H
 #define FLASHNORM_RUNTIME_CUDADRIVER_H
 
-#include "flashnorm/Runtime/Array.h"
-#include "llvm/Support/Error.h"
-#include <array>
+#include "flashnorm/Runtime/Device.h"
 #include <memory>
 
 namespace flashnorm {
 
-/// An address on the device.
-using DevicePointer = uint64_t;
-
-/// CUtensorMap: opaque, passed by value.
-struct alignas(64) TensorMap {
-  char bytes[128];
-};
-
-/// What one launch needs besides its parameters.
-struct LaunchShape {
-  int64_t grid = 1;    ///< CTAs along x
-  int64_t block = 32;  ///< threads per CTA
-  int64_t cluster = 1; ///< CTAs per cluster; 1: no clusters
-  int64_t sharedMemory = 0;
-};
-
-/// What the launcher checks itself against.
-struct DeviceProperties {
-  std::string name;
-  int computeMajor = 0, computeMinor = 0;
-  int64_t sharedMemoryPerBlock = 0; ///< opt-in limit
-  int64_t maxGrid = 0;              ///< along x
-  int64_t numSMs = 0;
-  int driverVersion = 0; ///< 13000 for 13.0
-
-  /// The chip that code for this device is compiled for: "sm_90a".
-  std::string chip() const;
-};
-
-/// One device, with its primary context current on the calling thread. All
-/// calls return when the device is done.
-class CudaDevice {
+/// One device, with its primary context current on the calling thread.
+class CudaDevice final : public Device {
 public:
   static llvm::Expected<std::unique_ptr<CudaDevice>> open(int ordinal = 0);
-  ~CudaDevice();
+  ~CudaDevice() override;
 
-  const DeviceProperties &properties() const { return info; }
-
-  /// Loads PTX text or a cubin. What the driver's compiler says of an error is
-  /// part of the error.
-  class Module;
-  class Function;
-  llvm::Expected<Module *> loadModule(llvm::StringRef image);
-  llvm::Expected<Function *> getFunction(Module *module, llvm::StringRef name);
-
-  /// Sizes in bytes of a kernel's parameters, or none when the driver is too
-  /// old to tell (before 12.4).
+  llvm::Expected<Module *> loadModule(llvm::StringRef image) override;
+  llvm::Expected<Function *> getFunction(Module *module,
+                                         llvm::StringRef name) override;
   llvm::Expected<std::optional<llvm::SmallVector<int64_t>>>
-  getParameterSizes(Function *function);
-  /// Allows the shared memory and cluster size of `shape`.
-  llvm::Error prepare(Function *function, const LaunchShape &shape);
-  /// Runs a kernel; parameters[i] points to the value of parameter i.
+  getParameterSizes(Function *function) override;
+  llvm::Error prepare(Function *function, const LaunchShape &shape) override;
   llvm::Error launch(Function *function, const LaunchShape &shape,
-                     llvm::ArrayRef<void *> parameters);
-  /// Milliseconds that each of `count` launches took.
+                     llvm::ArrayRef<void *> parameters) override;
   llvm::Expected<std::vector<float>> time(Function *function,
                                           const LaunchShape &shape,
                                           llvm::ArrayRef<void *> parameters,
-                                          int64_t count);
-
-  llvm::Expected<DevicePointer> allocate(int64_t bytes);
-  llvm::Error free(DevicePointer pointer);
-  llvm::Error fill(DevicePointer pointer, unsigned char value, int64_t bytes);
-  llvm::Error copyToDevice(DevicePointer to, const void *from, int64_t bytes);
-  llvm::Error copyToHost(void *to, DevicePointer from, int64_t bytes);
-
-  /// A packed matrix, read or written by boxes of box[0] columns and box[1]
-  /// rows; what lies outside reads as zero.
-  llvm::Expected<TensorMap>
-  encodeTensorMap(DevicePointer pointer, DataType type, int64_t rows,
-                  int64_t columns, std::array<int64_t, 2> box, int64_t swizzle);
+                                          int64_t count) override;
+  llvm::Expected<DevicePointer> allocate(int64_t bytes) override;
+  llvm::Error free(DevicePointer pointer) override;
+  llvm::Error fill(DevicePointer pointer, unsigned char value,
+                   int64_t bytes) override;
+  llvm::Error copyToDevice(DevicePointer to, const void *from,
+                           int64_t bytes) override;
+  llvm::Error copyToHost(void *to, DevicePointer from, int64_t bytes) override;
+  llvm::Expected<TensorMap> encodeTensorMap(DevicePointer pointer,
+                                            DataType type, int64_t rows,
+                                            int64_t columns,
+                                            std::array<int64_t, 2> box,
+                                            int64_t swizzle) override;
 
 private:
   CudaDevice() = default;
 
   int device = 0;
   bool retained = false;
-  DeviceProperties info;
   std::vector<Module *> modules;
 };
 

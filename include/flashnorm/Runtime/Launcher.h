@@ -14,7 +14,7 @@
 #ifndef FLASHNORM_RUNTIME_LAUNCHER_H
 #define FLASHNORM_RUNTIME_LAUNCHER_H
 
-#include "flashnorm/Runtime/CudaDriver.h"
+#include "flashnorm/Runtime/Device.h"
 #include "flashnorm/Runtime/Manifest.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -37,13 +37,10 @@ struct LaunchTime {
 
 class Launcher {
 public:
-  static llvm::Expected<std::unique_ptr<Launcher>>
-  create(const LauncherOptions &options = {});
+  Launcher(std::unique_ptr<Device> device, const LauncherOptions &options = {});
   ~Launcher();
 
-  const DeviceProperties &deviceProperties() const {
-    return device->properties();
-  }
+  const Device &getDevice() const { return *device; }
 
   /// Makes the kernels of `image` (PTX text or a cubin) known under the name
   /// "module::kernel".
@@ -64,7 +61,7 @@ public:
 private:
   struct LoadedKernel {
     KernelManifest manifest;
-    CudaDevice::Function *function = nullptr;
+    Device::Function *function = nullptr;
   };
   /// Device memory, kept between launches and grown on demand.
   struct Buffer {
@@ -79,7 +76,6 @@ private:
     DevicePointer data() const { return base + guard; }
   };
 
-  Launcher() = default;
   llvm::Error reserve(Buffer &buffer, int64_t bytes);
   llvm::Error place(const KernelOperand &operand, const StridedView &view,
                     int64_t guard, Buffer &buffer, Placed &placed);
@@ -89,7 +85,7 @@ private:
                   llvm::ArrayRef<StridedView> operands);
 
   LauncherOptions options;
-  std::unique_ptr<CudaDevice> device;
+  std::unique_ptr<Device> device;
   llvm::StringMap<LoadedKernel> kernels;
   std::vector<Buffer> buffers; ///< by position of the operand
   std::vector<char> staging;

@@ -15,6 +15,8 @@
 
 #include "flashnorm/Runtime/Array.h"
 #include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
 
 namespace flashnorm {
 
@@ -23,6 +25,18 @@ llvm::Expected<Array> readNpy(llvm::StringRef path);
 
 /// Writes an array, whole or not at all.
 llvm::Error writeNpy(const Array &array, llvm::StringRef path);
+
+/// An array of any element type, as bytes.
+struct RawArray {
+  std::string type;     ///< as NumPy has it: "<f4", "|u1"
+  int64_t itemSize = 0; ///< bytes
+  llvm::SmallVector<int64_t> shape;
+  std::vector<char> data;
+};
+
+/// The same for numbers of any type (and <V2), in little-endian C order.
+llvm::Expected<RawArray> readRawNpy(llvm::StringRef path);
+llvm::Error writeRawNpy(const RawArray &array, llvm::StringRef path);
 
 } // namespace flashnorm
 

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "flashnorm/Runtime/CRuntime.h"
+#include "flashnorm/Runtime/CudaDriver.h"
 #include "flashnorm/Runtime/Npy.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -115,10 +116,11 @@ static Error launch(StringRef manifestPath, StringRef imagePath,
   Expected<Manifest> manifest = Manifest::parse(*text);
   if (!manifest)
     return manifest.takeError();
-  auto launcher = Launcher::create(options);
-  if (!launcher)
-    return launcher.takeError();
-  if (Error error = (*launcher)->load(*manifest, *image))
+  Expected<std::unique_ptr<CudaDevice>> device = CudaDevice::open();
+  if (!device)
+    return device.takeError();
+  Launcher launcher(std::move(*device), options);
+  if (Error error = launcher.load(*manifest, *image))
     return error;
 
   std::vector<int16_t> inputMemory, outputMemory;
@@ -137,17 +139,17 @@ static Error launch(StringRef manifestPath, StringRef imagePath,
     llvm::append_range(operands, view->sizes);
     llvm::append_range(operands, view->strides);
   }
-  setCurrentLauncher(launcher->get());
+  setCurrentLauncher(&launcher);
   std::string name = manifest->module + "::" + words[0].str();
   for (int repetition = 0; repetition < 2; ++repetition)
     flashnorm_launch(name.c_str(), operands.data());
   if (Error error = takeLaunchError())
     return error;
-  llvm::outs() << "launches " << (*launcher)->getNumLaunches() << ", output";
+  llvm::outs() << "launches " << launcher.getNumLaunches() << ", output";
   for (int16_t value : outputMemory)
     llvm::outs() << ' ' << value;
   llvm::outs() << '\n';
-  for (const LaunchTime &time : (*launcher)->getTimes())
+  for (const LaunchTime &time : launcher.getTimes())
     llvm::outs() << time.kernel << ' ' << time.rows << " rows "
                  << llvm::format("%g", time.milliseconds) << " ms\n";
   return Error::success();

@@ -1,0 +1,220 @@
+//===- ManifestLaunch.cpp - Launches of our own kernels -------------------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ManifestLaunch.h"
+#include "flashnorm/Runtime/Manifest.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <cstring>
+#include <random>
+
+using namespace flashnorm;
+using namespace flashnorm::emulate;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+using llvm::Twine;
+
+static EmulatorTensorMap::Type getMapType(DataType type) {
+  switch (type) {
+  case DataType::BF16:
+    return EmulatorTensorMap::Type::BF16;
+  case DataType::F16:
+    return EmulatorTensorMap::Type::F16;
+  case DataType::F32:
+    return EmulatorTensorMap::Type::F32;
+  case DataType::F64:
+    return EmulatorTensorMap::Type::F64;
+  }
+  return EmulatorTensorMap::Type::U8;
+}
+
+static EmulatorTensorMap::Swizzle getSwizzle(int64_t bytes) {
+  using Swizzle = EmulatorTensorMap::Swizzle;
+  return bytes == 128  ? Swizzle::B128
+         : bytes == 64 ? Swizzle::B64
+         : bytes == 32 ? Swizzle::B32
+                       : Swizzle::None;
+}
+
+namespace {
+class KernelLauncher {
+public:
+  KernelLauncher(const KernelManifest &kernel, const ManifestOptions &options)
+      : kernel(kernel), options(options), files(kernel.operands.size()) {}
+
+  Expected<LaunchRequest> run();
+
+private:
+  Error fail(const Twine &what) const {
+    return createStringError(kernel.name + ": " + what);
+  }
+  Error readFiles();
+  Error addOperand(size_t index);
+  Expected<Argument> makeArgument(const KernelArgument &argument) const;
+
+  const KernelManifest &kernel;
+  const ManifestOptions &options;
+  std::vector<std::string> files; ///< by operand
+  std::vector<std::optional<RawArray>> inputs;
+  int64_t rows = 0;
+  LaunchRequest request;
+};
+} // namespace
+
+Error KernelLauncher::readFiles() {
+  for (const std::string &text : options.operands) {
+    auto [number, file] = StringRef(text).split(':');
+    size_t index = 0;
+    if (number.getAsInteger(10, index) || file.empty())
+      return fail("--operand=" + text + " is not like 0:FILE.npy");
+    if (index >= files.size())
+      return fail("--operand=" + text + ": there are " + Twine(files.size()) +
+                  " operands");
+    files[index] = file.str();
+  }
+  inputs.resize(files.size());
+  rows = options.rows;
+  for (size_t i = 0; i != files.size(); ++i) {
+    const KernelOperand &operand = kernel.operands[i];
+    if (files[i].empty() || operand.isOutput)
+      continue;
+    Expected<RawArray> array = readRawNpy(files[i]);
+    if (!array)
+      return array.takeError();
+    if (array->shape.size() != operand.shape.size() ||
+        array->itemSize != sizeInBytes(operand.type))
+      return fail(files[i] + " has the shape " + formatShape(array->shape) +
+                  " of " + array->type + "; the operand has rank " +
+                  Twine(operand.shape.size()) + " and type " +
+                  stringify(operand.type));
+    if (!operand.shape[0] && !rows)
+      rows = array->shape[0];
+    inputs[i] = std::move(*array);
+  }
+  if (!rows)
+    rows = 128;
+  return Error::success();
+}
+
+Error KernelLauncher::addOperand(size_t index) {
+  const KernelOperand &operand = kernel.operands[index];
+  llvm::SmallVector<int64_t> shape;
+  for (std::optional<int64_t> size : operand.shape)
+    shape.push_back(size.value_or(rows));
+  std::optional<int64_t> count = countElements(shape);
+  if (!count || *count > (INT64_C(1) << 34))
+    return fail("an operand of shape " + formatShape(shape) + " is too large");
+  Buffer buffer;
+  buffer.array.type = parseElementType(stringify(operand.type))->numpy;
+  buffer.array.itemSize = sizeInBytes(operand.type);
+  buffer.array.shape = shape;
+  if (operand.isOutput) {
+    buffer.output = files[index];
+  } else if (inputs[index]) {
+    if (inputs[index]->shape != shape)
+      return fail(files[index] + " has the shape " +
+                  formatShape(inputs[index]->shape) + ", not " +
+                  formatShape(shape));
+    buffer.array = *inputs[index];
+    buffer.isInput = true;
+  } else {
+    // Every operand has numbers of its own.
+    std::mt19937_64 generator(options.seed * 1000003 + index);
+    std::normal_distribution<double> normal;
+    Array values(operand.type, shape);
+    for (int64_t i = 0; i != *count; ++i)
+      values.set(i, normal(generator));
+    buffer.array.data = std::move(values.data);
+    buffer.isInput = true;
+  }
+  request.buffers.push_back(std::move(buffer));
+  return Error::success();
+}
+
+Expected<Argument>
+KernelLauncher::makeArgument(const KernelArgument &argument) const {
+  Argument result;
+  result.text = kernel.name + ": operand " + std::to_string(argument.operand);
+  result.buffer = argument.operand;
+  if (argument.kind == KernelArgument::Kind::Rows) {
+    if (!llvm::isInt<32>(rows))
+      return fail(Twine(rows) + " rows do not fit into 32 bits");
+    auto value = static_cast<int32_t>(rows);
+    result.bytes.resize(sizeof(value));
+    std::memcpy(result.bytes.data(), &value, sizeof(value));
+    return result;
+  }
+  if (argument.kind == KernelArgument::Kind::Pointer) {
+    result.kind = Argument::Kind::Pointer;
+    return result;
+  }
+  result.kind = Argument::Kind::TensorMap;
+  const RawArray &array = request.buffers[argument.operand].array;
+  EmulatorTensorMap &map = result.map;
+  map.type = getMapType(kernel.operands[argument.operand].type);
+  map.sizes = {static_cast<uint64_t>(array.shape.back()),
+               static_cast<uint64_t>(array.shape.front())};
+  map.strides = {static_cast<uint64_t>(array.shape.back() * array.itemSize)};
+  map.box = {static_cast<uint32_t>(argument.box[0]),
+             static_cast<uint32_t>(argument.box[1])};
+  map.elementStrides = {1, 1};
+  map.swizzle = getSwizzle(argument.swizzle);
+  return result;
+}
+
+Expected<LaunchRequest> KernelLauncher::run() {
+  if (Error error = readFiles())
+    return error;
+  request.entry = kernel.name;
+  for (size_t i = 0; i != kernel.operands.size(); ++i)
+    if (Error error = addOperand(i))
+      return error;
+  for (const KernelArgument &argument : kernel.arguments) {
+    Expected<Argument> made = makeArgument(argument);
+    if (!made)
+      return made.takeError();
+    request.arguments.push_back(std::move(*made));
+  }
+  int64_t grid = llvm::divideCeil(rows, kernel.tileRows) * kernel.columnTiles;
+  if (!llvm::isInt<32>(grid))
+    return fail("a grid of " + Twine(grid) + " CTAs");
+  request.shape.grid[0] = static_cast<uint32_t>(grid);
+  request.shape.block[0] = static_cast<uint32_t>(kernel.block);
+  request.shape.cluster[0] = static_cast<uint32_t>(kernel.cluster);
+  request.shape.dynamicSharedMemory =
+      static_cast<uint32_t>(kernel.sharedMemory);
+  return std::move(request);
+}
+
+Expected<std::vector<LaunchRequest>>
+emulate::readManifest(const ManifestOptions &options) {
+  auto file = llvm::MemoryBuffer::getFile(options.file);
+  if (!file)
+    return createStringError(options.file + ": " + file.getError().message());
+  Expected<Manifest> manifest = Manifest::parse((*file)->getBuffer());
+  if (!manifest)
+    return createStringError(options.file + ": " +
+                             toString(manifest.takeError()));
+  std::vector<LaunchRequest> result;
+  for (const KernelManifest &kernel : manifest->kernels) {
+    if (!options.entry.empty() && kernel.name != options.entry)
+      continue;
+    Expected<LaunchRequest> request = KernelLauncher(kernel, options).run();
+    if (!request)
+      return request.takeError();
+    result.push_back(std::move(*request));
+  }
+  if (result.empty())
+    return createStringError(options.file + ": there is no kernel '" +
+                             options.entry + "'");
+  if (result.size() > 1 && !options.operands.empty())
+    return createStringError("--operand needs one kernel: choose it with "
+                             "--entry");
+  return result;
+}
