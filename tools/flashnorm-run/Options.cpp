@@ -37,8 +37,9 @@ struct CommandLine {
       cl::cat(category)};
   cl::opt<std::string> device{
       "device",
-      cl::desc("where fused ops run: cpu (through the reference lowering) or "
-               "cuda (compiled kernels; the rest on the CPU)"),
+      cl::desc("where fused ops run: cpu (through the reference lowering), "
+               "emulator (compiled kernels, without a GPU) or cuda (compiled "
+               "kernels); the rest runs on the CPU"),
       cl::init("cpu"), cl::cat(category)};
   cl::opt<std::string> compare{
       "compare",
@@ -72,6 +73,11 @@ struct CommandLine {
   cl::opt<std::string> family{
       "family", cl::desc("MMA family: auto, mma_sync, wgmma or tcgen05"),
       cl::init("auto"), cl::cat(category)};
+  cl::opt<std::string> schedule{
+      "schedule",
+      cl::desc("emulator: when asynchronous work completes and who runs next: "
+               "lazy (default), eager or random[:SEED]"),
+      cl::init("lazy"), cl::cat(category)};
   cl::opt<std::string> output{
       "output", cl::desc("directory for the results, as .npy files"),
       cl::cat(category)};
@@ -118,7 +124,7 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
 
   if (llvm::Error error = llvm::joinErrors(
           llvm::joinErrors(
-              checkChoice("device", line.device, {"cpu", "cuda"}),
+              checkChoice("device", line.device, {"cpu", "emulator", "cuda"}),
               checkChoice("comparison", line.compare, {"reference", "none"})),
           checkChoice("family", line.family,
                       {"auto", "mma_sync", "wgmma", "tcgen05"})))
@@ -138,7 +144,11 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
   Options options;
   options.input = line.input;
   options.entry = line.entry;
-  options.device = line.device == "cuda" ? DeviceKind::CUDA : DeviceKind::CPU;
+  options.device = line.device == "cuda"       ? DeviceKind::CUDA
+                   : line.device == "emulator" ? DeviceKind::Emulator
+                                               : DeviceKind::CPU;
+  if (llvm::Error error = parseSchedule(line.schedule, options.emulator))
+    return error;
   options.compare = line.compare == "reference";
   options.seed = line.seed;
   options.values = line.values;

@@ -7,6 +7,7 @@
 #ifndef FLASHNORM_RUN_OPTIONS_H
 #define FLASHNORM_RUN_OPTIONS_H
 
+#include "flashnorm/Emulator/Emulator.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace flashnorm::run {
 
-enum class DeviceKind { CPU, CUDA };
+enum class DeviceKind { CPU, Emulator, CUDA };
 
 struct Options {
   std::string input;
@@ -33,6 +34,7 @@ struct Options {
   std::string output; ///< directory, or empty
   bool checkGuards = false;
   int64_t timeRepetitions = 0;
+  EmulatorOptions emulator;
 };
 
 /// Reads the command line; --help ends the program. Errors
