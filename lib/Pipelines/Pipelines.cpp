@@ -9,6 +9,7 @@
 #include "flashnorm/Conversion/Passes.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/TosaToLinalg/TosaToLinalg.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -30,16 +31,39 @@ static void addCleanup(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void flashnorm::buildRaisePipeline(OpPassManager &pm,
-                                   const RaiseOptions &options) {
+/// Tosa has no f64, and no form on buffers.
+static void addTosaToLinalg(OpPassManager &pm) {
+  // Not held against the specification's levels, which know no dynamic sizes.
+  tosa::addTosaToLinalgPasses(pm, TosaToLinalgOptions(),
+                              TosaToLinalgNamedOptions(),
+                              /*validationOptions=*/std::nullopt);
+  OpPassManager &functions = pm.nest<func::FuncOp>();
+  functions.addPass(createTosaToArithPass());
+  functions.addPass(createTosaToTensorPass());
+  functions.addPass(createTosaToSCFPass());
+}
+
+/// Recognises norms.
+static void addRaise(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createRaiseNormsPass());
   addCleanup(pm);
 }
 
+void flashnorm::buildRaisePipeline(OpPassManager &pm,
+                                   const RaiseOptions &options) {
+  pm.addPass(createCheckModulePass());
+  addRaise(pm);
+}
+
 void flashnorm::buildFusePipeline(OpPassManager &pm,
                                   const FuseOptions &options) {
+  CheckModulePassOptions check;
+  check.chip = options.chip;
+  check.family = options.family;
+  pm.addPass(createCheckModulePass(check));
+
   // Recognise.
-  buildRaisePipeline(pm, {});
+  addRaise(pm);
   pm.addNestedPass<func::FuncOp>(createRaiseMatmulsPass());
   addCleanup(pm);
 
@@ -96,6 +120,7 @@ void flashnorm::buildCompilePipeline(OpPassManager &pm,
 
 void flashnorm::buildLowerToReferencePipeline(
     OpPassManager &pm, const LowerToReferenceOptions &options) {
+  addTosaToLinalg(pm);
   // Promoted first, the ops' own constants (eps, those of GELU) never see f32.
   if (options.f64)
     pm.addPass(createPromoteToF64Pass());
@@ -110,10 +135,16 @@ void flashnorm::buildLowerToCPUPipeline(OpPassManager &pm,
   // Tensors to buffers. Without layout maps at the boundaries a caller needs to
   // know one memref descriptor only.
   pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
+  // Buffers are freed in structured loops only.
+  pm.addPass(createLiftControlFlowToSCFPass());
   pm.addNestedPass<func::FuncOp>(createOrderLoopsPass());
+  pm.addNestedPass<func::FuncOp>(createDecomposeForHostPass());
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   addCleanup(pm);
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
+  // A loop may carry a tensor that is new in each iteration.
+  bufferize.allowReturnAllocsFromLoops = true;
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
@@ -123,6 +154,7 @@ void flashnorm::buildLowerToCPUPipeline(OpPassManager &pm,
   pm.addPass(createConvertLaunchToRuntimePass());
 
   // Loops to blocks.
+  pm.addNestedPass<func::FuncOp>(createConvertVectorToSCFPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
@@ -140,12 +172,15 @@ void flashnorm::buildLowerToCPUPipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass(expandArith));
 
   // Everything to the LLVM dialect.
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertIndexToLLVMPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   addCleanup(pm);
+  pm.addPass(createVerifyHostCodePass());
 }
 
 void flashnorm::registerPipelines() {

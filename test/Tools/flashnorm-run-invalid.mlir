@@ -20,15 +20,28 @@
 // ARG: error: --arg=1 is not of the form N:FILE.npy or N:KIND
 // RUN: %{run} --entry=first --rows=-1 2>&1 | FileCheck %s --check-prefix=ROWS
 // ROWS: error: --rows=-1 is negative
+// RUN: %{run} --entry=first --device=cuda --time=-1 2>&1 | FileCheck %s --check-prefix=TIME
+// TIME: error: --time=-1 is not between 1 and 100000
+// RUN: %{run} --entry=first --time=10 2>&1 | FileCheck %s --check-prefix=CPU_TIME
+// CPU_TIME: error: --time needs --device=cuda: there are no kernels on the CPU
+// RUN: %{run} --entry=first --check-guards 2>&1 | FileCheck %s --check-prefix=CPU_GUARDS
+// CPU_GUARDS: error: --check-guards needs --device=cuda
+// RUN: %{run} --entry=first --arg=1:zeros --arg=1:normal 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: error: --arg=1:normal: argument 1 was given before
 
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=MISSING
-// MISSING: error: --entry is missing; the module has @first, @integers, @scalar
+// MISSING: error: --entry is missing; the module has @first, @integers, @scalar, @nothing
 // RUN: %{run} --entry=hidden 2>&1 | FileCheck %s --check-prefix=ENTRY
-// ENTRY: error: entry @hidden is unknown; the module has @first, @integers, @scalar
+// ENTRY: error: entry @hidden is unknown; the module has @first, @integers, @scalar, @nothing
 // RUN: %{run} --entry=integers 2>&1 | FileCheck %s --check-prefix=INTEGERS
 // INTEGERS: error: @integers: argument 1 has type tensor<4xi32>; only ranked tensors of bf16, f16, f32 and f64 can be run
 // RUN: %{run} --entry=scalar 2>&1 | FileCheck %s --check-prefix=SCALAR
 // SCALAR: error: @scalar: result 0 has type f32; only ranked tensors
+
+// RUN: %{run} --entry=nothing 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: flashnorm-run %s --entry=nothing --compare=none | FileCheck %s --check-prefix=RUNS --implicit-check-not=PASS
+// NOTHING: error: @nothing has no results, so that there is nothing to compare; use --compare=none to run it
+// RUNS: @nothing, seed 0
 
 // RUN: %{run} --entry=first --arg=2:zeros 2>&1 | FileCheck %s --check-prefix=INDEX
 // INDEX: error: argument 2 does not exist; there are 2
@@ -56,6 +69,9 @@ func.func @scalar(%x: tensor<4xf32>) -> f32 {
   %c0 = arith.constant 0 : index
   %0 = tensor.extract %x[%c0] : tensor<4xf32>
   return %0 : f32
+}
+func.func @nothing(%x: tensor<4xf32>) {
+  return
 }
 func.func private @hidden(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>

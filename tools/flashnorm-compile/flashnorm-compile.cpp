@@ -9,10 +9,12 @@
 //
 // Writes dir/kernels.ptx, dir/kernels.cubin where ptxas is found,
 // dir/manifest.json and dir/host.mlir (the module with a flashnorm.launch for
-// each kernel), and prints what became of each norm and matmul.
+// each kernel), removes what an earlier run left there, and prints what became
+// of each norm and matmul.
 //
 //===----------------------------------------------------------------------===//
 
+#include "OutputDirectory.h"
 #include "flashnorm/Pipelines/Artifacts.h"
 #include "flashnorm/Pipelines/Pipelines.h"
 #include "flashnorm/Pipelines/Remarks.h"
@@ -23,9 +25,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -60,16 +60,6 @@ struct Options {
   llvm::cl::opt<bool> quiet{"quiet", llvm::cl::desc("print no summary"),
                             llvm::cl::cat(category)};
 };
-
-/// Writes a file whole or not at all.
-llvm::Error writeFile(StringRef directory, StringRef name, StringRef contents) {
-  SmallString<256> path(directory);
-  llvm::sys::path::append(path, name);
-  return llvm::writeToOutput(path, [&](raw_ostream &os) {
-    os << contents;
-    return llvm::Error::success();
-  });
-}
 } // namespace
 
 static LogicalResult compile(ModuleOp module, const Options &options) {
@@ -129,23 +119,27 @@ int main(int argc, char **argv) {
   FailureOr<std::vector<Artifact>> artifacts = collectArtifacts(*module);
   if (failed(artifacts))
     return 1;
+  if (artifacts->size() > 1)
+    return fail("the module has " + llvm::Twine(artifacts->size()) +
+                " gpu.binary ops; one manifest describes one: compile a module "
+                "that has none");
 
   // Everything is made before the first byte is written.
-  std::vector<std::pair<std::string, std::string>> files;
+  std::vector<OutputFile> files;
   for (const Artifact &artifact : *artifacts) {
-    files.emplace_back(artifact.name + ".ptx", artifact.object);
+    files.push_back({artifact.name + ".ptx", artifact.object});
     if (!options.noCubin) {
       llvm::Expected<std::optional<std::string>> cubin =
           assembleArtifact(artifact, options.ptxas);
       if (!cubin)
         return fail(llvm::toString(cubin.takeError()));
       if (*cubin)
-        files.emplace_back(artifact.name + ".cubin", std::move(**cubin));
+        files.push_back({artifact.name + ".cubin", std::move(**cubin)});
     }
     std::string manifest;
     llvm::raw_string_ostream(manifest)
         << llvm::formatv("{0:2}", artifact.manifest) << '\n';
-    files.emplace_back("manifest.json", std::move(manifest));
+    files.push_back({"manifest.json", std::move(manifest)});
   }
   // The host's part; the code is in the other files.
   for (auto binary :
@@ -155,20 +149,15 @@ int main(int argc, char **argv) {
   llvm::raw_string_ostream hostStream(host);
   module->print(hostStream);
   hostStream << '\n';
-  files.emplace_back("host.mlir", std::move(host));
+  files.push_back({"host.mlir", std::move(host)});
 
-  if (std::error_code error = llvm::sys::fs::create_directories(options.output))
-    return fail("cannot make directory '" + options.output +
-                "': " + error.message());
-  for (auto &[name, contents] : files)
-    if (llvm::Error error = writeFile(options.output, name, contents))
-      return fail("cannot write '" + name +
-                  "': " + llvm::toString(std::move(error)));
+  if (llvm::Error error = replaceOutput(options.output, files))
+    return fail(llvm::toString(std::move(error)));
   if (!options.quiet) {
     printSummary(llvm::outs(), remarks);
     llvm::outs() << "wrote to " << options.output << ":";
-    for (auto &[name, contents] : files)
-      llvm::outs() << ' ' << name;
+    for (const OutputFile &file : files)
+      llvm::outs() << ' ' << file.name;
     llvm::outs() << '\n';
   }
   return 0;

@@ -27,6 +27,9 @@ using llvm::Expected;
 using llvm::StringRef;
 using llvm::Twine;
 
+/// In front of the name of each function of the program.
+static constexpr StringRef namePrefix = "program.";
+
 //===----------------------------------------------------------------------===//
 // Signatures
 //===----------------------------------------------------------------------===//
@@ -187,13 +190,31 @@ HostProgram::create(mlir::ModuleOp module,
     program->signatures[name] = std::move(*signature);
   }
 
+  // A program's @exp or @free is not the C library's, which compiled code
+  // calls.
+  mlir::SymbolTable symbols(module);
+  for (auto function : llvm::to_vector(module.getOps<mlir::func::FuncOp>())) {
+    if (function.isDeclaration())
+      return createStringError("function @" + function.getName() +
+                               " has no body, so that it cannot be run");
+    if (failed(
+            symbols.rename(function, (namePrefix + function.getName()).str())))
+      return createStringError("function @" + function.getName() +
+                               " cannot be renamed");
+  }
+
   // LLVM warns of argument attributes that it does not know.
-  for (auto function : module.getOps<mlir::func::FuncOp>())
+  for (auto function : module.getOps<mlir::func::FuncOp>()) {
+    function->setDiscardableAttrs(llvm::to_vector(llvm::make_filter_range(
+        function->getDiscardableAttrs(), [](mlir::NamedAttribute attr) {
+          return !attr.getName().getValue().starts_with("flashnorm.");
+        })));
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
       for (mlir::NamedAttribute attr : llvm::to_vector(
                mlir::function_interface_impl::getArgAttrs(function, i)))
         if (attr.getName().getValue().starts_with("flashnorm."))
           function.removeArgAttr(i, attr.getName());
+  }
 
   mlir::PassManager pm(module.getContext());
   if (failed(mlir::applyPassManagerCLOptions(pm)))
@@ -302,8 +323,8 @@ HostProgram::call(StringRef function, llvm::ArrayRef<Array> arguments) {
   llvm::SmallVector<void *> packed;
   for (void *&pointer : pointers)
     packed.push_back(&pointer);
-  if (Error error =
-          engine->invokePacked(("_mlir_ciface_" + function).str(), packed))
+  if (Error error = engine->invokePacked(
+          ("_mlir_ciface_" + namePrefix + function).str(), packed))
     return error;
   if (Error error = takeLaunchError())
     return error;

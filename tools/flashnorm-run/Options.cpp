@@ -135,9 +135,17 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
   if (line.rows.getNumOccurrences() && line.rows < 0)
     return createStringError("--rows=" + llvm::Twine(line.rows) +
                              " is negative");
-  if (line.time < 0 || line.time > 100000)
+  if ((line.time.getNumOccurrences() && line.time <= 0) || line.time > 100000)
     return createStringError("--time=" + llvm::Twine(line.time) +
-                             " is not between 0 and 100000");
+                             " is not between 1 and 100000");
+  // Only kernels on a device are timed and have guards.
+  for (const cl::Option *option :
+       {static_cast<cl::Option *>(&line.time),
+        static_cast<cl::Option *>(&line.checkGuards)})
+    if (option->getNumOccurrences() && line.device != "cuda")
+      return createStringError("--" + option->ArgStr +
+                               " needs --device=cuda: there are no kernels on "
+                               "the CPU");
   if (line.tolerance.getNumOccurrences() && !(line.tolerance > 0))
     return createStringError("--tolerance must be positive");
 
@@ -165,7 +173,9 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
     if (!isNpyFile(value))
       if (llvm::Error error = checkChoice("input", value, getInputKindNames()))
         return error;
-    options.arguments[number] = value.str();
+    if (!options.arguments.try_emplace(number, value.str()).second)
+      return createStringError("--arg=" + argument + ": argument " +
+                               llvm::Twine(number) + " was given before");
   }
   if (line.rows.getNumOccurrences())
     options.rows = line.rows;

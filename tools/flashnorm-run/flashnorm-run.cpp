@@ -26,6 +26,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
@@ -109,12 +110,25 @@ runPipeline(ModuleOp module, StringRef what,
   return Error::success();
 }
 
+/// Leaves what the functions need: other parts of a module may be something
+/// that cannot be run.
+static Error dropUnused(ModuleOp module, llvm::ArrayRef<StringRef> functions) {
+  for (auto function : module.getOps<FuncOp>())
+    if (!llvm::is_contained(functions, function.getName()))
+      function.setPrivate();
+  return runPipeline(
+      module, "removing unused functions",
+      [](mlir::OpPassManager &pm) { pm.addPass(mlir::createSymbolDCEPass()); });
+}
+
 /// The program as it was written, in its own types or in f64.
 static Expected<std::vector<Array>> runOriginal(ModuleOp module,
                                                 StringRef entry,
                                                 llvm::ArrayRef<Array> inputs,
                                                 bool f64) {
   OwningOpRef<ModuleOp> copy = module.clone();
+  if (Error error = dropUnused(*copy, {entry}))
+    return error;
   LowerToReferenceOptions options;
   options.f64 = f64;
   if (Error error = runPipeline(
@@ -224,6 +238,11 @@ static Expected<std::vector<Array>> runFused(ModuleOp module, StringRef name,
       getPreparation(*copy, entry, inputs.size());
   if (!preparation)
     return preparation.takeError();
+  llvm::SmallVector<StringRef> functions = {name};
+  if (!preparation->function.empty())
+    functions.push_back(preparation->function);
+  if (Error error = dropUnused(*copy, functions))
+    return error;
 
   if (launcher) {
     CompileOptions compile;
@@ -244,9 +263,6 @@ static Expected<std::vector<Array>> runFused(ModuleOp module, StringRef name,
                                 }))
     return error;
 
-  llvm::SmallVector<StringRef> functions = {name};
-  if (!preparation->function.empty())
-    functions.push_back(preparation->function);
   auto program = HostProgram::create(*copy, functions);
   if (!program)
     return program.takeError();
@@ -318,6 +334,10 @@ static Expected<bool> flashnormRun(const Options &options,
   Expected<std::vector<ArgumentInfo>> arguments = getArguments(*entry);
   if (!arguments)
     return arguments.takeError();
+  if (options.compare && entry->getNumResults() == 0)
+    return createStringError("@" + name +
+                             " has no results, so that there is nothing to "
+                             "compare; use --compare=none to run it");
   Expected<std::vector<Array>> inputs = makeInputs(*arguments, options);
   if (!inputs)
     return inputs.takeError();

@@ -86,6 +86,46 @@ def OrderLoopsPass : Pass<"flashnorm-order-loops", "::mlir::func::FuncOp"> {
                               "Ops whose loops were interchanged">];
 }
 
+def DecomposeForHostPass
+    : Pass<"flashnorm-decompose-for-host", "::mlir::func::FuncOp"> {
+  let summary = "takes apart ops that have no form on buffers or as loops";
+  let description = [{
+    Upstream bufferizes and lowers most of linalg and tensor, not all. What it
+    does not is said with what it does: linalg.softmax and other aggregates by
+    their own decomposition, linalg.pack and linalg.unpack as pads and
+    transposes, tensor.gather as tensor.generate, tensor.bitcast as arith.bitcast,
+    ub.poison as tensor.empty.
+
+    ```mlir
+    %y = tensor.gather %x[%i] gather_dims([0])
+           : (tensor<9x4xf32>, tensor<2x1xindex>) -> tensor<2x1x4xf32>
+    // becomes
+    %y = tensor.generate {
+    ^bb0(%a: index, %b: index, %c: index):
+      %row = tensor.extract %i[%a, %c0] : tensor<2x1xindex>
+      %e = tensor.extract %x[%row, %c] : tensor<9x4xf32>
+      tensor.yield %e : f32
+    } : tensor<2x1x4xf32>
+    ```
+
+    Error: an op on tensors that can be neither bufferized nor taken apart.
+    Numerics: none.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numDecomposed", "decomposed", "Ops taken apart">];
+}
+
+def VerifyHostCodePass : Pass<"flashnorm-verify-host-code", "::mlir::ModuleOp"> {
+  let summary = "rejects what was not lowered to the LLVM dialect";
+  let description = [{
+    Names each op that is left of another dialect, so that a program that the
+    CPU cannot run ends with the reason. Changes nothing.
+  }];
+}
+
 def ConvertFlashNormToKernelPass
     : Pass<"convert-flashnorm-to-kernel", "::mlir::ModuleOp"> {
   let summary = "outlines planned flashnorm.matmul ops as kernels";
@@ -102,7 +142,8 @@ def ConvertFlashNormToKernelPass
     but the number of rows share a kernel. Ops without a plan stay.
 
     Errors, with values: a plan that cannot run, as `--flashnorm-verify-plan`
-    finds it; operands that are not packed.
+    finds it; memrefs that are not packed or not in global memory; an output that
+    shares memory with another operand. The residual may be the output.
   }];
   let statistics = [
     Statistic<"numKernels", "num-kernels", "Kernels built">,
@@ -150,7 +191,7 @@ def SerializeKernelsPass
     the launch ABI of the kernels (docs/LaunchABI.md).
 
     Errors: kernels for different chips, a chip or PTX version that is unknown
-    (the error lists the legal ones), no ptxas, and what ptxas complains of:
+    (the error lists the legal ones, whether there are kernels or not), no ptxas, and what ptxas complains of:
     spilled registers and serialised wgmma are errors.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect",

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelSkeleton.h"
+#include "OperandCheck.h"
 #include "flashnorm/Conversion/Passes.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/PlanUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -42,18 +43,6 @@ static std::string kernelKey(MatmulOp op) {
   return key;
 }
 
-/// The plan holds, and operands are what a kernel can address.
-static LogicalResult checkOp(MatmulOp op) {
-  if (failed(verifyPlanOf(op)))
-    return failure();
-  for (Value operand : op->getOperands())
-    if (auto memref = dyn_cast<MemRefType>(operand.getType()))
-      if (!memref.getLayout().isIdentity())
-        return op.emitOpError()
-               << "kernels need packed operands, got " << memref;
-  return success();
-}
-
 namespace {
 struct ConvertFlashNormToKernel
     : ::flashnorm::impl::ConvertFlashNormToKernelPassBase<
@@ -71,7 +60,7 @@ struct ConvertFlashNormToKernel
     if (ops.empty())
       return;
     for (MatmulOp op : ops)
-      if (failed(checkOp(op)))
+      if (failed(verifyPlanOf(op)) || failed(checkKernelOperands(op)))
         return signalPassFailure();
 
     OpBuilder builder(&getContext());

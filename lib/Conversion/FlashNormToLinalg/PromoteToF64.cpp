@@ -14,12 +14,14 @@
 
 #include "flashnorm/Conversion/Passes.h"
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -134,19 +136,20 @@ static LogicalResult checkOp(Operation *op) {
   }
   if (!touchesNarrowFloat(op))
     return success();
-  if (isa<arith::BitcastOp, tensor::BitcastOp, arith::ScalingExtFOp,
-          arith::ScalingTruncFOp, LaunchOp>(op))
+  if (isa<arith::BitcastOp, tensor::BitcastOp, vector::BitCastOp,
+          arith::ScalingExtFOp, arith::ScalingTruncFOp, LaunchOp>(op))
     return op->emitOpError() << "cannot be computed in f64: its meaning "
                                 "depends on the width of "
                              << op->getOperand(0).getType();
-  if (!isa_and_nonnull<arith::ArithDialect, cf::ControlFlowDialect,
-                       FlashNormDialect, func::FuncDialect,
-                       linalg::LinalgDialect, math::MathDialect,
-                       scf::SCFDialect, tensor::TensorDialect>(
-          op->getDialect()))
+  if (!isa_and_nonnull<
+          arith::ArithDialect, cf::ControlFlowDialect, FlashNormDialect,
+          func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
+          scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>(
+          op->getDialect()) &&
+      !isa<bufferization::AllocTensorOp>(op))
     return op->emitOpError() << "cannot be computed in f64: not an op of "
                                 "arith, cf, flashnorm, func, linalg, math, "
-                                "scf or tensor";
+                                "scf, tensor or vector";
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     if (!promoteConstant(constant.getValue()))
       return op->emitOpError()

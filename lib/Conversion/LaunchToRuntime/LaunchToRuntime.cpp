@@ -159,12 +159,23 @@ void ConvertLaunchToRuntime::runOnOperation() {
   if (launches.empty())
     return;
 
-  // Fails with an error when the program has another function of this name.
   auto pointer = LLVM::LLVMPointerType::get(&getContext());
+  auto voidType = LLVM::LLVMVoidType::get(&getContext());
+  if (Operation *found =
+          SymbolTable::lookupSymbolIn(getOperation(), runtimeFunction)) {
+    auto function = dyn_cast<LLVM::LLVMFuncOp>(found);
+    if (!function ||
+        function.getFunctionType() !=
+            LLVM::LLVMFunctionType::get(voidType, {pointer, pointer})) {
+      found->emitError() << "the program's own @" << runtimeFunction
+                         << " has the name of the runtime function that "
+                            "launches call, and another type: rename it";
+      return signalPassFailure();
+    }
+  }
   OpBuilder builder(&getContext());
   FailureOr<LLVM::LLVMFuncOp> callee = LLVM::lookupOrCreateFn(
-      builder, getOperation(), runtimeFunction, {pointer, pointer},
-      LLVM::LLVMVoidType::get(&getContext()));
+      builder, getOperation(), runtimeFunction, {pointer, pointer}, voidType);
   if (failed(callee))
     return signalPassFailure();
   for (LaunchOp launch : launches)

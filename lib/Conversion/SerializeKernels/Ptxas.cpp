@@ -89,13 +89,25 @@ Expected<std::string> flashnorm::assemble(StringRef ptxas, StringRef ptx,
       sys::ExecuteAndWait(ptxas, arguments, std::nullopt, redirects,
                           /*SecondsToWait=*/120, /*MemoryLimit=*/0, &message);
   std::string text = readText(log);
-  if (status != 0)
-    return fail(ptxas + " failed for " + chip + " (status " + Twine(status) +
-                "): " + message + "\n" + text);
+  if (status != 0) {
+    std::string reason = ptxas.str() + " failed for " + chip.str() +
+                         " (status " + std::to_string(status) + ")";
+    if (!message.empty())
+      reason += ": " + message;
+    if (StringRef said = StringRef(text).trim(); !said.empty())
+      reason += ":\n" + said.str();
+    return fail(reason);
+  }
   if (std::string complaint = findComplaint(text); !complaint.empty())
     return fail("ptxas warns for " + chip + ": " + complaint);
   auto cubin = MemoryBuffer::getFile(output);
   if (!cubin)
     return fail("cannot read " + output + ": " + cubin.getError().message());
-  return (*cubin)->getBuffer().str();
+  // A cubin is an ELF file. What succeeds without writing one is no ptxas.
+  StringRef code = (*cubin)->getBuffer();
+  if (!code.starts_with("\x7f"
+                        "ELF"))
+    return fail(ptxas + " wrote no machine code for " + chip +
+                ": it is not NVIDIA's assembler");
+  return code.str();
 }

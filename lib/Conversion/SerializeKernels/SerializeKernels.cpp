@@ -36,8 +36,7 @@ private:
   LogicalResult serialize(gpu::GPUModuleOp module);
   /// The chip that all kernels of the module are for.
   FailureOr<const TargetInfo *> findTarget(gpu::GPUModuleOp module);
-  FailureOr<int64_t> findPtxVersion(gpu::GPUModuleOp module,
-                                    const TargetInfo &target);
+  FailureOr<int64_t> findPtxVersion(Location loc, const TargetInfo &target);
   DictionaryAttr manifest(gpu::GPUModuleOp module, const TargetInfo &target,
                           int64_t ptxVersion);
 };
@@ -65,14 +64,14 @@ SerializeKernels::findTarget(gpu::GPUModuleOp module) {
   return target;
 }
 
-FailureOr<int64_t> SerializeKernels::findPtxVersion(gpu::GPUModuleOp module,
+FailureOr<int64_t> SerializeKernels::findPtxVersion(Location loc,
                                                     const TargetInfo &target) {
   if (ptxVersion == 0)
     return target.defaultPtxVersion;
   if (!llvm::is_contained(target.ptxVersions, ptxVersion.getValue()))
-    return emitError(module.getLoc())
-           << "unknown PTX version " << ptxVersion.getValue() << " for "
-           << target.chip << "; one of " << describeLegalPtxVersions(target);
+    return emitError(loc) << "unknown PTX version " << ptxVersion.getValue()
+                          << " for " << target.chip << "; one of "
+                          << describeLegalPtxVersions(target);
   return ptxVersion.getValue();
 }
 
@@ -100,7 +99,7 @@ LogicalResult SerializeKernels::serialize(gpu::GPUModuleOp module) {
   FailureOr<const TargetInfo *> target = findTarget(module);
   if (failed(target))
     return failure();
-  FailureOr<int64_t> version = findPtxVersion(module, **target);
+  FailureOr<int64_t> version = findPtxVersion(module.getLoc(), **target);
   if (failed(version))
     return failure();
   MLIRContext *context = &getContext();
@@ -131,6 +130,8 @@ LogicalResult SerializeKernels::serialize(gpu::GPUModuleOp module) {
   std::string data = ptx.str();
   if (format == "cubin") {
     std::optional<std::string> program = findPtxas(ptxas);
+    if (!program && !ptxas.empty())
+      return emitError(module.getLoc()) << "cannot run '" << ptxas << "'";
     if (!program)
       return emitError(module.getLoc())
              << "format=cubin needs ptxas, which is neither in the search path "
@@ -161,6 +162,16 @@ void SerializeKernels::runOnOperation() {
         << "'; one of kernel, nvvm (both of --flashnorm-compile only), ptx, "
            "cubin";
     return signalPassFailure();
+  }
+  // Options are checked even where there is nothing to do.
+  if (!chip.empty()) {
+    Location loc = getOperation().getLoc();
+    const TargetInfo *target = lookupTarget(chip);
+    if (!target)
+      emitError(loc) << "unknown chip '" << chip << "'; one of "
+                     << describeLegalChips();
+    if (!target || failed(findPtxVersion(loc, *target)))
+      return signalPassFailure();
   }
   auto modules = llvm::to_vector(getOperation().getOps<gpu::GPUModuleOp>());
   for (gpu::GPUModuleOp module : modules)

@@ -85,3 +85,67 @@ func.func @not_packed(%x: memref<?x64xbf16, strided<[128, 1]>>,
                               tile = [64, 64, 32], warps = [2, 1], stages = 2>}
   return
 }
+
+// -----
+
+func.func @not_global(%x: memref<?x64xbf16, #gpu.address_space<workgroup>>,
+                      %w: memref<64x64xbf16>, %y: memref<?x64xbf16>) {
+  // expected-error @below {{kernels need operands in global memory, got 'memref<?x64xbf16, #gpu.address_space<workgroup>>'}}
+  flashnorm.matmul
+      ins(%x, %w : memref<?x64xbf16, #gpu.address_space<workgroup>>, memref<64x64xbf16>)
+      outs(%y : memref<?x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}
+
+// -----
+
+// A view of the input.
+func.func @output_is_input(%x: memref<32x64xbf16>, %w: memref<64x64xbf16>) {
+  %flat = memref.collapse_shape %x [[0, 1]] : memref<32x64xbf16> into memref<2048xbf16>
+  %c = memref.cast %x : memref<32x64xbf16> to memref<?x64xbf16>
+  // expected-error @below {{operand 2, which is written, shares memory with operand 0; kernels need an output of its own (the residual may be it)}}
+  flashnorm.matmul
+      ins(%x, %w : memref<32x64xbf16>, memref<64x64xbf16>)
+      outs(%c : memref<?x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}
+
+// -----
+
+// Of one buffer, the output begins in the middle of the weight.
+func.func @overlap(%x: memref<32x64xbf16>, %buffer: memref<65536xi8>) {
+  %c0 = arith.constant 0 : index
+  %c4096 = arith.constant 4096 : index
+  %w = memref.view %buffer[%c0][] : memref<65536xi8> to memref<64x64xbf16>
+  %y = memref.view %buffer[%c4096][] : memref<65536xi8> to memref<32x64xbf16>
+  // expected-error @below {{operand 2, which is written, shares memory with operand 1}}
+  flashnorm.matmul
+      ins(%x, %w : memref<32x64xbf16>, memref<64x64xbf16>)
+      outs(%y : memref<32x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}
+
+// -----
+
+// Shifted by a row, the residual is overwritten before it is read.
+func.func @shifted_residual(%x: memref<32x64xbf16>, %w: memref<64x64xbf16>,
+                            %buffer: memref<65536xi8>) {
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  %r = memref.view %buffer[%c0][] : memref<65536xi8> to memref<32x64xbf16>
+  %y = memref.view %buffer[%c128][] : memref<65536xi8> to memref<32x64xbf16>
+  // expected-error @below {{operand 3, which is written, shares memory with operand 2}}
+  flashnorm.matmul
+      ins(%x, %w : memref<32x64xbf16>, memref<64x64xbf16>)
+      residual(%r : memref<32x64xbf16>)
+      outs(%y : memref<32x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}

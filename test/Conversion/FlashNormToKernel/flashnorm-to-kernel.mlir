@@ -256,3 +256,28 @@ func.func @not_shared(%x: memref<?x64xbf16>, %w: memref<64x64xbf16>,
       outs(%y : memref<?x64xbf16>)
   return
 }
+
+// -----
+
+// The residual may be the output, and views that do not overlap share a buffer.
+// CHECK-LABEL: func.func @in_place
+// CHECK-COUNT-2: flashnorm.launch
+func.func @in_place(%x: memref<32x64xbf16, #gpu.address_space<global>>,
+                    %w: memref<64x64xbf16, 1>, %y: memref<32x64xbf16>,
+                    %buffer: memref<65536xi8>) {
+  flashnorm.matmul
+      ins(%x, %w : memref<32x64xbf16, #gpu.address_space<global>>, memref<64x64xbf16, 1>)
+      residual(%y : memref<32x64xbf16>) outs(%y : memref<32x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  %c0 = arith.constant 0 : index
+  %c4096 = arith.constant 4096 : index
+  %a = memref.view %buffer[%c0][] : memref<65536xi8> to memref<32x64xbf16>
+  %b = memref.view %buffer[%c4096][] : memref<65536xi8> to memref<32x64xbf16>
+  flashnorm.matmul
+      ins(%a, %w : memref<32x64xbf16>, memref<64x64xbf16, 1>)
+      outs(%b : memref<32x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}

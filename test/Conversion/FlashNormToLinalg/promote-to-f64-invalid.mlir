@@ -37,10 +37,10 @@ func.func @memref(%x: memref<4xf32>) {
 
 // -----
 
-func.func @other_dialect(%x: vector<4xf32>) -> vector<1xf32> {
-  // expected-error @+1 {{cannot be computed in f64: not an op of arith, cf, flashnorm, func, linalg, math, scf or tensor}}
-  %y = vector.extract_strided_slice %x {offsets = [0], sizes = [1], strides = [1]} : vector<4xf32> to vector<1xf32>
-  return %y : vector<1xf32>
+func.func @other_dialect(%x: f32) -> f32 {
+  // expected-error @+1 {{cannot be computed in f64: not an op of arith, cf, flashnorm, func, linalg, math, scf, tensor or vector}}
+  %y = gpu.subgroup_reduce add %x : (f32) -> f32
+  return %y : f32
 }
 
 // -----

@@ -16,9 +16,26 @@ func.func @element_type(%x: memref<4x8xf32>, %y: memref<4x8xf64>) {
 
 // -----
 
-// expected-error @below {{redefinition of function 'flashnorm_launch' of different type}}
+// expected-error @below {{the program's own @flashnorm_launch has the name of the runtime function that launches call, and another type: rename it}}
 llvm.func @flashnorm_launch(i32)
 func.func @taken(%y: memref<4x8xf32>) {
   flashnorm.launch @kernels::@gemm outs(%y : memref<4x8xf32>)
+  return
+}
+
+// -----
+
+// expected-error @below {{the program's own @flashnorm_launch has the name}}
+func.func private @flashnorm_launch(memref<4x8xf32>)
+func.func @taken_by_func(%y: memref<4x8xf32>) {
+  flashnorm.launch @kernels::@gemm outs(%y : memref<4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @shared(%x: memref<4x8xf32, 3>, %y: memref<4x8xf32>) {
+  // expected-error @below {{operand 0 of type 'memref<4x8xf32, 3>' is not in global memory, which is all that a kernel can be given}}
+  flashnorm.launch @kernels::@gemm ins(%x : memref<4x8xf32, 3>) outs(%y : memref<4x8xf32>)
   return
 }

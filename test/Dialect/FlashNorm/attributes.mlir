@@ -59,3 +59,60 @@ module attributes {flashnorm.prepare_weights = @f} {}
 // expected-error @+2 {{expected one of [none, relu, gelu, gelu_tanh, silu] for elementwise function of an epilogue, got: tanh}}
 // expected-error @+1 {{failed to parse FlashNorm_ActivationAttr parameter}}
 func.func private @activation() attributes {a = #flashnorm.activation<tanh>}
+
+// -----
+
+// expected-error @+1 {{tile needs 3 sizes (rows, columns, depth), got 0}}
+func.func private @plan_no_tile() attributes {a = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync, tile = [], warps = [2, 2], stages = 2>}
+
+// -----
+
+// expected-error @+1 {{argument 1 has 'flashnorm.prepared', but the function has no 'flashnorm.prepare_weights'}}
+func.func private @prepared_alone(tensor<4xf32>, tensor<4xf32> {flashnorm.prepared = 0 : i64})
+
+// -----
+
+// expected-error @+1 {{'flashnorm.prepare_weights' names @gone, which is no function of the module}}
+func.func private @prepare_gone() attributes {flashnorm.prepare_weights = @gone}
+
+// -----
+
+module @data {}
+// expected-error @+1 {{'flashnorm.prepare_weights' names @data, which is no function of the module}}
+func.func private @prepare_module() attributes {flashnorm.prepare_weights = @data}
+
+// -----
+
+func.func private @prepare(tensor<8xf32> {flashnorm.source = 0 : i64}) -> tensor<4xf32>
+// expected-error @+1 {{argument 1 is prepared by result 1 of @prepare, which has 1}}
+func.func private @prepared_range(tensor<8xf32>, tensor<4xf32> {flashnorm.prepared = 1 : i64}) attributes {flashnorm.prepare_weights = @prepare}
+
+// -----
+
+func.func private @prepare(tensor<8xf32> {flashnorm.source = 0 : i64}) -> tensor<4xf32>
+// expected-error @+1 {{prepared argument 1 has type 'tensor<8xf32>', expected 'tensor<4xf32>'}}
+func.func private @prepared_type(tensor<8xf32>, tensor<8xf32> {flashnorm.prepared = 0 : i64}) attributes {flashnorm.prepare_weights = @prepare}
+
+// -----
+
+func.func private @prepare(tensor<8xf32>) -> tensor<4xf32>
+// expected-error @+1 {{argument 0 of @prepare has no 'flashnorm.source'}}
+func.func private @no_source(tensor<8xf32>, tensor<4xf32> {flashnorm.prepared = 0 : i64}) attributes {flashnorm.prepare_weights = @prepare}
+
+// -----
+
+func.func private @prepare(tensor<8xf32> {flashnorm.source = 2 : i64}) -> tensor<4xf32>
+// expected-error @+1 {{argument 0 of @prepare is argument 2 of a function that has 2}}
+func.func private @source_range(tensor<8xf32>, tensor<4xf32> {flashnorm.prepared = 0 : i64}) attributes {flashnorm.prepare_weights = @prepare}
+
+// -----
+
+func.func private @prepare(tensor<8xf32> {flashnorm.source = 0 : i64}) -> tensor<4xf32>
+// expected-error @+1 {{argument 0 has type 'tensor<9xf32>', expected 'tensor<8xf32>'}}
+func.func private @source_type(tensor<9xf32>, tensor<4xf32> {flashnorm.prepared = 0 : i64}) attributes {flashnorm.prepare_weights = @prepare}
+
+// -----
+
+// After bufferization, results may have become arguments.
+func.func private @prepare(memref<8xf32>, memref<4xf32>)
+func.func private @lowered(memref<8xf32>, memref<4xf32> {flashnorm.prepared = 0 : i64}) attributes {flashnorm.prepare_weights = @prepare}

@@ -108,7 +108,7 @@ func.func @dim_of_result(%x: tensor<?x32xbf16>, %init: tensor<?x32xbf16>) -> ind
 // Memrefs have effects and no results: nothing happens to them.
 // CHECK-LABEL: func.func @memrefs
 // CHECK: flashnorm.layer_norm ins({{.*}}) outs(%{{.*}}, %{{.*}}, %{{.*}} : memref<0x32xbf16>, memref<0xf32>, memref<0xf32>)
-func.func @memrefs(%x: memref<0x32xbf16>, %s: memref<0xf32>) {
-  flashnorm.layer_norm ins(%x : memref<0x32xbf16>) outs(%x, %s, %s : memref<0x32xbf16>, memref<0xf32>, memref<0xf32>) {eps = 1.0e-5 : f64}
+func.func @memrefs(%x: memref<0x32xbf16>, %y: memref<0x32xbf16>, %m: memref<0xf32>, %r: memref<0xf32>) {
+  flashnorm.layer_norm ins(%x : memref<0x32xbf16>) outs(%y, %m, %r : memref<0x32xbf16>, memref<0xf32>, memref<0xf32>) {eps = 1.0e-5 : f64}
   return
 }

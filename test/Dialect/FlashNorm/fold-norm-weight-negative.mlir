@@ -105,7 +105,7 @@ func.func @caller(
 
 // -----
 
-// The name says that there is a prepare function, but there is none to extend.
+// The prepare function has no body that could be extended.
 // REMARK: Function=prepare_function_gone | {{.*}}kept: @gone is not a function with one block
 // CHECK-LABEL: func @prepare_function_gone(
 // CHECK:         flashnorm.rms_norm {{.*}} weight(
@@ -119,6 +119,7 @@ func.func @prepare_function_gone(
       outs(%x : tensor<2x8xbf16>) -> tensor<2x8xbf16>
   return %y : tensor<2x8xbf16>
 }
+func.func private @gone()
 
 // -----
 

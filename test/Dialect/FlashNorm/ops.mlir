@@ -80,10 +80,10 @@ func.func @no_rows(%x: tensor<0x256xf32>, %init: tensor<0x256xf32>) -> tensor<0x
 // CHECK: flashnorm.layer_norm ins({{.*}}) outs({{.*}}) {eps = 1.000000e-05 : f64}{{$}}
 // CHECK: flashnorm.matmul ins({{.*}}) outs({{.*}} : memref<?x16xbf16>){{$}}
 // CHECK: flashnorm.rms_norm
-func.func @memrefs(%x: memref<?x32xbf16, strided<[?, 1], offset: ?>>, %w: memref<32x16xbf16, affine_map<(d0, d1) -> (d1, d0)>>, %z: memref<?x16xbf16>, %deep: memref<1x1x1x1x1x1x1x8xf16, 3>) {
-  flashnorm.layer_norm ins(%x : memref<?x32xbf16, strided<[?, 1], offset: ?>>) outs(%x : memref<?x32xbf16, strided<[?, 1], offset: ?>>) {eps = 1.0e-5 : f64}
+func.func @memrefs(%x: memref<?x32xbf16, strided<[?, 1], offset: ?>>, %w: memref<32x16xbf16, affine_map<(d0, d1) -> (d1, d0)>>, %z: memref<?x16xbf16>, %deep: memref<1x1x1x1x1x1x1x8xf16, 3>, %xs: memref<?x32xbf16, strided<[?, 1], offset: ?>>, %deeps: memref<1x1x1x1x1x1x1x8xf16, 3>) {
+  flashnorm.layer_norm ins(%x : memref<?x32xbf16, strided<[?, 1], offset: ?>>) outs(%xs : memref<?x32xbf16, strided<[?, 1], offset: ?>>) {eps = 1.0e-5 : f64}
   flashnorm.matmul ins(%x, %w : memref<?x32xbf16, strided<[?, 1], offset: ?>>, memref<32x16xbf16, affine_map<(d0, d1) -> (d1, d0)>>) outs(%z : memref<?x16xbf16>)
-  flashnorm.rms_norm ins(%deep : memref<1x1x1x1x1x1x1x8xf16, 3>) outs(%deep : memref<1x1x1x1x1x1x1x8xf16, 3>) {eps = 1.0e-5 : f64}
+  flashnorm.rms_norm ins(%deep : memref<1x1x1x1x1x1x1x8xf16, 3>) outs(%deeps : memref<1x1x1x1x1x1x1x8xf16, 3>) {eps = 1.0e-5 : f64}
   return
 }
 

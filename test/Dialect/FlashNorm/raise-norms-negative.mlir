@@ -199,7 +199,7 @@ func.func @clamped(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 // Epsilon is negative.
 // CHECK-LABEL: func @negative_epsilon(
 // CHECK:         math.rsqrt
-// REMARK:      [Missed] norm-not-raised | {{.*}}Function=negative_epsilon | Remark="sum of squares under a root is not raised: epsilon is -1e-05, not positive"
+// REMARK:      [Missed] norm-not-raised | {{.*}}Function=negative_epsilon | Remark="sum of squares under a root is not raised: epsilon is -1e-05, not finite and 0 or more"
 func.func @negative_epsilon(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>

@@ -347,3 +347,22 @@ func.func @rms_in_f64(%x: tensor<8x64xf64>) -> tensor<8x64xf64> {
   %y = arith.mulf %x, %rows : tensor<8x64xf64>
   return %y : tensor<8x64xf64>
 }
+
+// An epsilon of zero, of either sign: a row of zeros is NaN before and after.
+// CHECK-LABEL: func @rms_zero_epsilon(
+// CHECK:         flashnorm.rms_norm {{.*}} {eps = 0.000000e+00 : f64}
+// REMARK: Function=rms_zero_epsilon | Remark="raised to flashnorm.rms_norm over 64 elements"
+func.func @rms_zero_epsilon(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<-0.0> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %square = arith.mulf %x, %x : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %y = arith.mulf %x, %rows : tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}

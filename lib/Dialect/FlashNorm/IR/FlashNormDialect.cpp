@@ -28,6 +28,19 @@ static void printEps(AsmPrinter &printer, FloatAttr eps) {
   printer.printAttributeWithoutType(eps);
 }
 
+/// "[128, 256, 64]"; how many sizes there must be, the verifier says.
+static ParseResult parseSizes(AsmParser &parser,
+                              SmallVectorImpl<int64_t> &sizes) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(sizes.emplace_back());
+  });
+}
+static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
+  printer << '[';
+  llvm::interleaveComma(sizes, printer);
+  printer << ']';
+}
+
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNormDialect.cpp.inc"
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNormEnums.cpp.inc"
 
@@ -107,6 +120,79 @@ FlashNormDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
     return op->emitOpError() << "'" << name.getValue()
                              << "' must be an i64 that is not negative, got "
                              << attribute.getValue();
+  if (name == getPreparedAttrName() &&
+      !op->hasAttr(getPrepareWeightsAttrName()))
+    return op->emitOpError()
+           << "argument " << argIndex << " has '" << name.getValue()
+           << "', but the function has no '" << getPrepareWeightsAttrName()
+           << "'";
+  return success();
+}
+
+/// A tensor that is passed from one function to another keeps its type. Other
+/// levels change the types of the two functions in their own time.
+static LogicalResult verifyPassed(FunctionOpInterface op, const Twine &what,
+                                  Type type, Type expected) {
+  if (!isa<TensorType>(type) || !isa<TensorType>(expected) || type == expected)
+    return success();
+  return op.emitOpError() << what << " has type " << type << ", expected "
+                          << expected;
+}
+
+/// An argument's attribute, if it is what verifyRegionArgAttribute asks for.
+static IntegerAttr getIndexAttr(FunctionOpInterface function, unsigned argument,
+                                StringRef name) {
+  auto index = function.getArgAttrOfType<IntegerAttr>(argument, name);
+  if (!index || !index.getType().isInteger(64) || index.getInt() < 0)
+    return {};
+  return index;
+}
+
+/// @prepare makes the prepared arguments of `entry`.
+static LogicalResult verifyPrepareFunction(FunctionOpInterface entry,
+                                           FlatSymbolRefAttr name) {
+  Operation *found = SymbolTable::lookupNearestSymbolFrom(entry, name);
+  auto prepare = dyn_cast_or_null<FunctionOpInterface>(found);
+  if (!prepare)
+    return entry.emitOpError()
+           << "'" << FlashNormDialect::getPrepareWeightsAttrName() << "' names "
+           << name << ", which is no function of the module";
+  // Below tensors, results may have become arguments or one structure.
+  if (!llvm::all_of(prepare.getResultTypes(), llvm::IsaPred<TensorType>))
+    return success();
+  for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i) {
+    IntegerAttr index =
+        getIndexAttr(entry, i, FlashNormDialect::getPreparedAttrName());
+    if (!index || !isa<TensorType>(entry.getArgumentTypes()[i]))
+      continue;
+    if (index.getInt() >= int64_t(prepare.getNumResults()))
+      return entry.emitOpError()
+             << "argument " << i << " is prepared by result " << index.getInt()
+             << " of " << name << ", which has " << prepare.getNumResults();
+    if (failed(verifyPassed(entry, "prepared argument " + Twine(i),
+                            entry.getArgumentTypes()[i],
+                            prepare.getResultTypes()[index.getInt()])))
+      return failure();
+  }
+  for (unsigned i = 0, e = prepare.getNumArguments(); i < e; ++i) {
+    IntegerAttr index =
+        getIndexAttr(prepare, i, FlashNormDialect::getSourceAttrName());
+    if (!isa<TensorType>(prepare.getArgumentTypes()[i]))
+      continue;
+    if (!index)
+      return entry.emitOpError()
+             << "argument " << i << " of " << name << " has no '"
+             << FlashNormDialect::getSourceAttrName() << "'";
+    if (index.getInt() >= int64_t(entry.getNumArguments()))
+      return entry.emitOpError()
+             << "argument " << i << " of " << name << " is argument "
+             << index.getInt() << " of a function that has "
+             << entry.getNumArguments();
+    if (failed(verifyPassed(entry, "argument " + Twine(index.getInt()),
+                            entry.getArgumentTypes()[index.getInt()],
+                            prepare.getArgumentTypes()[i])))
+      return failure();
+  }
   return success();
 }
 
@@ -115,14 +201,16 @@ FlashNormDialect::verifyOperationAttribute(Operation *op,
                                            NamedAttribute attribute) {
   if (attribute.getName() != getPrepareWeightsAttrName())
     return success();
-  if (!isa<FunctionOpInterface>(op))
+  auto entry = dyn_cast<FunctionOpInterface>(op);
+  if (!entry)
     return op->emitOpError() << "only a function can have '"
                              << getPrepareWeightsAttrName() << "'";
-  if (!isa<FlatSymbolRefAttr>(attribute.getValue()))
+  auto name = dyn_cast<FlatSymbolRefAttr>(attribute.getValue());
+  if (!name)
     return op->emitOpError()
            << "'" << getPrepareWeightsAttrName()
            << "' must be the name of a function, got " << attribute.getValue();
-  return success();
+  return verifyPrepareFunction(entry, name);
 }
 
 LogicalResult NormAttr::verify(function_ref<InFlightDiagnostic()> emitError,

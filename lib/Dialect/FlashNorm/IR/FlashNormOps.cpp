@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/PatternMatch.h"
@@ -45,6 +46,23 @@ static LogicalResult verifyDestinationStyle(Operation *op) {
         return op->emitOpError()
                << "result type " << result.getType()
                << " differs from the type of its init " << init.getType();
+  return success();
+}
+
+/// Memory that is written is neither among `reads` nor written twice. Views of
+/// one buffer are not followed here.
+static LogicalResult verifyNoAlias(DestinationStyleOpInterface op,
+                                   ValueRange reads) {
+  if (op.hasPureTensorSemantics())
+    return success();
+  for (auto [i, init] : llvm::enumerate(op.getDpsInits())) {
+    if (llvm::is_contained(reads, init))
+      return op.emitOpError() << "init " << i
+                              << " is also an input, which would be read while "
+                                 "it is written";
+    if (llvm::is_contained(op.getDpsInits().take_front(i), init))
+      return op.emitOpError() << "init " << i << " is another init, too";
+  }
   return success();
 }
 
@@ -111,7 +129,10 @@ static LogicalResult verifyNorm(NormOp op, unsigned maxInits) {
       (op.getInits().size() != 1 && op.getInits().size() != maxInits))
     return op.emitOpError() << "needs 1 or " << maxInits << " inits, got "
                             << op.getInits().size();
-  if (failed(verifyDestinationStyle(op)))
+  unsigned numInputs = op->getNumOperands() - op.getInits().size();
+  if (failed(verifyDestinationStyle(op)) ||
+      failed(verifyNoAlias(cast<DestinationStyleOpInterface>(op.getOperation()),
+                           op->getOperands().take_front(numInputs))))
     return failure();
   ShapedType type = shapedType(op.getInput());
   if (type.getRank() < 1 || ShapedType::isDynamic(type.getShape().back()) ||
@@ -201,6 +222,14 @@ LogicalResult MatmulOp::verify() {
     return emitOpError() << "needs 1 or 2 inits, got " << getInits().size();
   if (failed(verifyDestinationStyle(*this)))
     return failure();
+  // The residual is read, element by element, where the result is written.
+  SmallVector<Value> reads{getInput(), getWeight()};
+  for (Value vector : {getBias(), getNormWeight(), getNormBias()})
+    if (vector)
+      reads.push_back(vector);
+  if (failed(verifyNoAlias(cast<DestinationStyleOpInterface>(getOperation()),
+                           reads)))
+    return failure();
   ShapedType x = shapedType(getInput()), w = shapedType(getWeight());
   // (C1)
   if (x.getRank() < 2 || ShapedType::isDynamic(x.getShape().back()))
@@ -252,5 +281,24 @@ LogicalResult MatmulOp::verify() {
 LogicalResult LaunchOp::verify() {
   if (getInits().empty())
     return emitOpError() << "needs an init";
-  return verifyDestinationStyle(*this);
+  if (failed(verifyDestinationStyle(*this)))
+    return failure();
+  for (auto [i, type] : llvm::enumerate(getOperandTypes()))
+    if (auto memref = dyn_cast<MemRefType>(type))
+      if (!isInGlobalMemory(memref))
+        return emitOpError() << "operand " << i << " of type " << memref
+                             << " is not in global memory, which is all that a "
+                                "kernel can be given";
+  // Whether an input is read in place, only the kernel knows.
+  return verifyNoAlias(cast<DestinationStyleOpInterface>(getOperation()), {});
+}
+
+bool flashnorm::isInGlobalMemory(MemRefType type) {
+  Attribute space = type.getMemorySpace();
+  if (!space)
+    return true;
+  if (auto gpuSpace = dyn_cast<gpu::AddressSpaceAttr>(space))
+    return gpuSpace.getValue() == gpu::AddressSpace::Global;
+  auto number = dyn_cast<IntegerAttr>(space);
+  return number && (number.getValue().isZero() || number.getValue().isOne());
 }

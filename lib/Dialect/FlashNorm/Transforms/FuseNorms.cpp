@@ -68,14 +68,6 @@ struct PreCandidate : Candidate {
 struct FuseNorms : ::flashnorm::impl::FuseNormsPassBase<FuseNorms> {
   using FuseNormsPassBase::FuseNormsPassBase;
 
-  LogicalResult initialize(MLIRContext *context) override {
-    FailureOr<PlanTarget> parsed =
-        parsePlanTarget(UnknownLoc::get(context), chip, family);
-    if (failed(parsed))
-      return failure();
-    target = *parsed;
-    return success();
-  }
   void runOnOperation() override;
 
 private:
@@ -318,6 +310,11 @@ void FuseNorms::report(const NormView &norm, const Candidate &candidate,
 }
 
 void FuseNorms::runOnOperation() {
+  FailureOr<PlanTarget> parsed =
+      parsePlanTarget(getOperation().getLoc(), chip, family);
+  if (failed(parsed))
+    return signalPassFailure();
+  target = *parsed;
   SmallVector<Operation *> norms;
   getOperation().walk([&](Operation *op) {
     if (isa<RMSNormOp, LayerNormOp>(op))

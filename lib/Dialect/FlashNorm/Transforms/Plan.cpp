@@ -30,18 +30,13 @@ namespace {
 struct PlanMatmuls : ::flashnorm::impl::PlanPassBase<PlanMatmuls> {
   using PlanPassBase::PlanPassBase;
 
-  LogicalResult initialize(MLIRContext *context) override {
-    FailureOr<PlanTarget> parsed =
-        parsePlanTarget(UnknownLoc::get(context), chip, family);
-    if (failed(parsed))
-      return failure();
-    target = *parsed;
-    target.options.onlyIfFaster = false;
-    return success();
-  }
-
   void runOnOperation() override {
-    Planner planner(*target.target, target.options);
+    FailureOr<PlanTarget> target =
+        parsePlanTarget(getOperation().getLoc(), chip, family);
+    if (failed(target))
+      return signalPassFailure();
+    target->options.onlyIfFaster = false;
+    Planner planner(*target->target, target->options);
     getOperation().walk([&](MatmulOp op) {
       if (op.getPlan()) // a user's choice; --flashnorm-verify-plan checks it
         return;
@@ -60,7 +55,7 @@ struct PlanMatmuls : ::flashnorm::impl::PlanPassBase<PlanMatmuls> {
       if (!decision.plan) {
         // Without a plan the op is lowered to linalg.
         remark::missed(op.getLoc(), options("MatmulNotPlanned"))
-            << llvm::formatv("no plan for {0}: {1}", target.target->chip,
+            << llvm::formatv("no plan for {0}: {1}", target->target->chip,
                              reason)
                    .str();
         ++numNotPlanned;
@@ -78,8 +73,5 @@ struct PlanMatmuls : ::flashnorm::impl::PlanPassBase<PlanMatmuls> {
       ++numPlanned;
     });
   }
-
-private:
-  PlanTarget target;
 };
 } // namespace

@@ -296,12 +296,13 @@ flashnorm::matchRowStatistic(const Node &root, bool inverse, std::string &why) {
     why = "epsilon is not a constant";
     return std::nullopt;
   }
-  if (!(eps->value > 0) || !std::isfinite(eps->value)) {
-    why =
-        llvm::formatv("epsilon is {0}, not positive", printNumber(eps->value));
+  if (!(eps->value >= 0) || !std::isfinite(eps->value)) {
+    why = llvm::formatv("epsilon is {0}, not finite and 0 or more",
+                        printNumber(eps->value));
     return std::nullopt;
   }
-  statistic.eps = eps->value;
+  // A negative zero adds what a zero adds.
+  statistic.eps = std::fabs(eps->value);
 
   // A variance of raw moments may be negative, and is then cut off at zero.
   Node difference = look(variance);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScalarFlow.h"
+#include "IndexMaps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -55,10 +56,6 @@ AffineMap flashnorm::getPlace(MLIRContext *context, ArrayRef<int64_t> sizes,
   return AffineMap::get(sizes.size(), 1, exprs, context);
 }
 
-static AffineMap withResults(AffineMap index, ArrayRef<AffineExpr> exprs) {
-  return AffineMap::get(index.getNumDims(), 1, exprs, index.getContext());
-}
-
 AffineMap flashnorm::dropUnitDims(AffineMap index, ShapedType type) {
   SmallVector<AffineExpr> exprs(index.getResults());
   for (auto [expr, size] : llvm::zip_equal(exprs, type.getShape()))
@@ -105,49 +102,6 @@ static AffineMap getLoops(linalg::LinalgOp op, OpOperand *init, AffineMap index,
     }
   }
   return withResults(index, loops);
-}
-
-/// The place in the source of a reshape that only adds or drops dimensions with
-/// a single element.
-static AffineMap getReshapeSource(Operation *op, AffineMap index) {
-  auto to = cast<ShapedType>(op->getResult(0).getType());
-  auto from = cast<ShapedType>(op->getOperand(0).getType());
-  if (!to.hasRank() || !from.hasRank())
-    return {};
-  SmallVector<AffineExpr> kept;
-  SmallVector<int64_t> sizes;
-  for (auto [expr, size] : llvm::zip_equal(index.getResults(), to.getShape()))
-    if (size != 1) {
-      kept.push_back(expr);
-      sizes.push_back(size);
-    }
-  SmallVector<AffineExpr> exprs;
-  unsigned next = 0;
-  for (int64_t size : from.getShape()) {
-    if (size == 1) {
-      exprs.push_back(getAffineConstantExpr(0, index.getContext()));
-      continue;
-    }
-    if (next == sizes.size() || sizes[next] != size)
-      return {};
-    exprs.push_back(kept[next++]);
-  }
-  if (next != kept.size())
-    return {};
-  // Elements could still move from one dynamic size to another.
-  SmallVector<ReassociationIndices> groups;
-  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
-    groups = collapse.getReassociationIndices();
-  else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
-    groups = expand.getReassociationIndices();
-  else if (llvm::count(sizes, ShapedType::kDynamic) > 1)
-    return {};
-  ShapedType wide = to.getRank() > from.getRank() ? to : from;
-  for (ArrayRef<int64_t> group : groups)
-    if (llvm::count_if(
-            group, [&](int64_t dim) { return wide.getDimSize(dim) != 1; }) > 1)
-      return {};
-  return withResults(index, exprs);
 }
 
 //===----------------------------------------------------------------------===//
@@ -312,8 +266,7 @@ bool Walk::stepTensor() {
   }
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return stepLinalg(linalgOp);
-  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tosa::ReshapeOp>(
-          op)) {
+  if (isReshape(op)) {
     AffineMap index = getReshapeSource(op, current.index);
     return index && moveTo(op->getOperand(0), index);
   }
@@ -325,12 +278,9 @@ bool Walk::stepTensor() {
   if (auto elements = dyn_cast<tensor::FromElementsOp>(op))
     return elements.getElements().size() == 1 &&
            moveTo(elements.getElements()[0], {});
-  if (auto transpose = dyn_cast<tosa::TransposeOp>(op)) {
-    SmallVector<AffineExpr> exprs(current.index.getNumResults());
-    for (auto [to, from] : llvm::enumerate(transpose.getPerms()))
-      exprs[from] = current.index.getResult(to);
-    return moveTo(transpose.getInput1(), withResults(current.index, exprs));
-  }
+  if (auto transpose = dyn_cast<tosa::TransposeOp>(op))
+    return moveTo(transpose.getInput1(),
+                  getTransposeSource(transpose.getPerms(), current.index));
   if (auto sum = dyn_cast<tosa::ReduceSumOp>(op)) {
     auto type = dyn_cast<RankedTensorType>(sum.getInput().getType());
     if (!type || !isa<FloatType>(type.getElementType()) ||

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ValueFlow.h"
+#include "IndexMaps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -23,69 +24,6 @@ ElementRef flashnorm::elementOf(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   return {tensor,
           AffineMap::getMultiDimIdentityMap(type.getRank(), type.getContext())};
-}
-
-/// `results` of `map`, picked or made up.
-static AffineMap withResults(AffineMap map, ArrayRef<AffineExpr> results) {
-  return AffineMap::get(map.getNumDims(), map.getNumSymbols(), results,
-                        map.getContext());
-}
-
-/// In each reassociation group of `expanded`, the position of the only
-/// dimension that is not 1 (or of the first, when all are); failure when a
-/// group has several, so that the reshape is not degenerate.
-static LogicalResult getCarriers(RankedTensorType expanded,
-                                 ArrayRef<ReassociationIndices> reassociation,
-                                 SmallVectorImpl<int64_t> &carriers) {
-  for (const ReassociationIndices &group : reassociation) {
-    if (group.empty())
-      return failure();
-    int64_t carrier = -1;
-    for (int64_t dim : group) {
-      if (expanded.getDimSize(dim) == 1)
-        continue;
-      if (carrier >= 0)
-        return failure();
-      carrier = dim;
-    }
-    carriers.push_back(carrier >= 0 ? carrier : group.front());
-  }
-  return success();
-}
-
-bool flashnorm::isDegenerateReshape(Operation *op) {
-  SmallVector<int64_t> carriers;
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
-    return succeeded(getCarriers(expand.getResultType(),
-                                 expand.getReassociationIndices(), carriers));
-  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
-    return succeeded(getCarriers(collapse.getSrcType(),
-                                 collapse.getReassociationIndices(), carriers));
-  return false;
-}
-
-static std::optional<ElementRef> throughReshape(const ElementRef &ref) {
-  AffineExpr zero = getAffineConstantExpr(0, ref.map.getContext());
-  SmallVector<int64_t> carriers;
-  SmallVector<AffineExpr> results;
-  if (auto expand = ref.tensor.getDefiningOp<tensor::ExpandShapeOp>()) {
-    if (failed(getCarriers(expand.getResultType(),
-                           expand.getReassociationIndices(), carriers)))
-      return std::nullopt;
-    for (int64_t carrier : carriers)
-      results.push_back(ref.map.getResult(carrier));
-    return ElementRef{expand.getSrc(), withResults(ref.map, results)};
-  }
-  if (auto collapse = ref.tensor.getDefiningOp<tensor::CollapseShapeOp>()) {
-    if (failed(getCarriers(collapse.getSrcType(),
-                           collapse.getReassociationIndices(), carriers)))
-      return std::nullopt;
-    results.assign(collapse.getSrcType().getRank(), zero);
-    for (auto [dim, carrier] : llvm::enumerate(carriers))
-      results[carrier] = ref.map.getResult(dim);
-    return ElementRef{collapse.getSrc(), withResults(ref.map, results)};
-  }
-  return std::nullopt;
 }
 
 static std::optional<ElementRef> throughLinalg(const ElementRef &ref) {
@@ -114,12 +52,9 @@ static std::optional<ElementRef> throughLinalg(const ElementRef &ref) {
 
 static std::optional<ElementRef> throughTosa(const ElementRef &ref) {
   Operation *op = ref.tensor.getDefiningOp();
-  if (auto transpose = dyn_cast<tosa::TransposeOp>(op)) {
-    SmallVector<AffineExpr> results(ref.map.getNumResults());
-    for (auto [dim, source] : llvm::enumerate(transpose.getPerms()))
-      results[source] = ref.map.getResult(dim);
-    return ElementRef{transpose.getInput1(), withResults(ref.map, results)};
-  }
+  if (auto transpose = dyn_cast<tosa::TransposeOp>(op))
+    return ElementRef{transpose.getInput1(),
+                      getTransposeSource(transpose.getPerms(), ref.map)};
   if (auto castOp = dyn_cast<tosa::CastOp>(op)) {
     auto from =
         dyn_cast<FloatType>(getElementTypeOrSelf(castOp.getInput().getType()));
@@ -128,34 +63,6 @@ static std::optional<ElementRef> throughTosa(const ElementRef &ref) {
         from.getWidth() >= to.getWidth())
       return std::nullopt;
     return ElementRef{castOp.getInput(), ref.map};
-  }
-  if (auto reshape = dyn_cast<tosa::ReshapeOp>(op)) {
-    // Static shapes whose other dimensions agree in order.
-    auto from = dyn_cast<RankedTensorType>(reshape.getInput1().getType());
-    RankedTensorType to = ref.getType();
-    if (!from || !from.hasStaticShape() || !to.hasStaticShape())
-      return std::nullopt;
-    SmallVector<AffineExpr> carried, results;
-    SmallVector<int64_t> sizes;
-    for (auto [size, expr] :
-         llvm::zip_equal(to.getShape(), ref.map.getResults()))
-      if (size != 1) {
-        sizes.push_back(size);
-        carried.push_back(expr);
-      }
-    unsigned next = 0;
-    for (int64_t size : from.getShape()) {
-      if (size == 1) {
-        results.push_back(getAffineConstantExpr(0, ref.map.getContext()));
-        continue;
-      }
-      if (next == sizes.size() || sizes[next] != size)
-        return std::nullopt;
-      results.push_back(carried[next++]);
-    }
-    if (next != sizes.size())
-      return std::nullopt;
-    return ElementRef{reshape.getInput1(), withResults(ref.map, results)};
   }
   return std::nullopt;
 }
@@ -167,13 +74,13 @@ std::optional<ElementRef> flashnorm::lookThrough(const ElementRef &ref) {
   std::optional<ElementRef> source;
   if (auto castOp = dyn_cast<tensor::CastOp>(op)) {
     source = ElementRef{castOp.getSource(), ref.map};
-  } else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
-    source = throughReshape(ref);
+  } else if (isReshape(op)) {
+    if (AffineMap map = getReshapeSource(op, ref.map))
+      source = ElementRef{op->getOperand(0), map};
   } else if (auto transpose = dyn_cast<linalg::TransposeOp>(op)) {
-    SmallVector<AffineExpr> results(ref.map.getNumResults());
-    for (auto [dim, from] : llvm::enumerate(transpose.getPermutation()))
-      results[from] = ref.map.getResult(dim);
-    source = ElementRef{transpose.getInput(), withResults(ref.map, results)};
+    source =
+        ElementRef{transpose.getInput(),
+                   getTransposeSource(transpose.getPermutation(), ref.map)};
   } else if (auto broadcast = dyn_cast<linalg::BroadcastOp>(op)) {
     SmallVector<AffineExpr> results;
     for (auto [dim, expr] : llvm::enumerate(ref.map.getResults()))
@@ -294,7 +201,7 @@ std::optional<APFloat> flashnorm::getConstantFloat(Value value) {
                : std::nullopt;
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return getConstantFloat(slice.getSource());
-  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tosa::ReshapeOp>(op))
+  if (isReshape(op))
     return getConstantFloat(op->getOperand(0));
   if (!isa<RankedTensorType>(value.getType()))
     return std::nullopt;

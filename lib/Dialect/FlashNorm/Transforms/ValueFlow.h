@@ -68,10 +68,6 @@ bool isAtOwnPosition(const ElementRef &ref, llvm::ArrayRef<int64_t> shape);
 /// The scalar in `result`'s linalg op that becomes the elements of `result`.
 mlir::Value getYielded(mlir::OpResult result);
 
-/// tensor.expand_shape and tensor.collapse_shape that only add or drop unit
-/// dimensions.
-bool isDegenerateReshape(mlir::Operation *op);
-
 /// Erases `ops` where they are dead, and then what only they used.
 void eraseIfDead(mlir::RewriterBase &rewriter,
                  llvm::ArrayRef<mlir::Operation *> ops);

@@ -27,6 +27,10 @@
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNormOps.h.inc"
 
 namespace flashnorm {
+/// Kernels can address the memref: its memory space is none, 1 (as in NVVM) or
+/// #gpu.address_space<global>.
+bool isInGlobalMemory(mlir::MemRefType type);
+
 /// Lets one-shot bufferization handle the ops of this dialect.
 void registerBufferizableOpInterfaceExternalModels(
     mlir::DialectRegistry &registry);

@@ -104,8 +104,8 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = [{
     `<` `strategy` `=` $strategy `,` `chip` `=` $chip `,`
-        `family` `=` $family `,` `tile` `=` `[` $tile `]` `,`
-        `warps` `=` `[` $warps `]` `,` `stages` `=` $stages
+        `family` `=` $family `,` `tile` `=` custom<Sizes>($tile) `,`
+        `warps` `=` custom<Sizes>($warps) `,` `stages` `=` $stages
         custom<Placement>($schedule, $cluster) `>`
   }];
   let genVerifyDecl = 1;

@@ -32,6 +32,14 @@ def FlashNorm_Dialect : Dialect {
     Discardable attribute on a function:
     - `flashnorm.prepare_weights = @f`: @f computes the prepared arguments; see
       `--flashnorm-fold-norm-weight`.
+
+    On tensors these are verified together: @f is a function of the module, a
+    prepared argument has the type of the result that it names, and an argument
+    of @f that of its source.
+
+    On memrefs, no init of an op may be another operand, as elements of the output
+    depend on whole rows of the inputs; the residual of a `flashnorm.matmul` may
+    be its init.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;

@@ -206,8 +206,12 @@ def FlashNorm_LaunchOp : FlashNorm_DpsOp<"launch"> {
   let description = [{
     Launches one kernel of a `gpu.module` or `gpu.binary` on whole arrays. How
     arrays become kernel parameters, the grid and the shared memory stand in the
-    kernel's `flashnorm.launch_abi` attribute; docs/Overview.md describes it.
+    kernel's `flashnorm.launch_abi` attribute; docs/LaunchABI.md describes it.
     Operand k of the ABI is input k, then inits.
+
+    - (C1) memrefs are in global memory: no memory space, 1 or
+      `#gpu.address_space<global>`.
+    - (C2) no memref is an init twice.
 
     ```mlir
     %y = flashnorm.launch @kernels::@gemm

@@ -9,6 +9,23 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckModulePass : Pass<"flashnorm-check-module", "::mlir::ModuleOp"> {
+  let summary = "checks once what a pipeline is asked to do";
+  let description = [{
+    The first pass of `--flashnorm-raise` and `--flashnorm-fuse`, so that what is
+    wrong with an option is said whatever the module holds, and once. Changes
+    nothing.
+
+    Error: a chip or family that does not exist, with the legal ones. Warning:
+    functions in nested modules, which the other passes of these pipelines leave alone.
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"\"",
+           "target chip; empty: not checked">,
+    Option<"family", "family", "std::string", "\"auto\"",
+           "MMA family: auto, mma_sync, wgmma or tcgen05">];
+}
+
 def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
   let summary = "recognises RMSNorm and LayerNorm in linalg, tosa, arith and math";
   let description = [{
@@ -46,7 +63,7 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
     Checked: the sum runs over the last dimension only, which is static, and
     starts from zero; its divisor is the number of terms (a factor is 1/N within
     one unit in the last place of its type); the exponent is exactly 2; epsilon is
-    a positive constant under the root; numerator and squares are of one value;
+    a constant under the root that is not negative; numerator and squares are of one value;
     weight and bias are vectors over the last dimension.
 
     Left alone: intermediate values with other users keep the ops that compute
@@ -303,7 +320,8 @@ def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::func::FuncOp"> {
     Numerics: skips roundings, so more accurate. After: the norm reads the f32
     accumulator instead of y rounded to its type, and `cast = before_affine` is
     dropped, as the weight is multiplied in f32. Before: the normalised x is not
-    rounded; statistics are of the x that the MMA reads.
+    rounded; statistics are of the x that the MMA reads. x W is computed unscaled
+    and may overflow f32 where the original does not: docs/Planning.md says when.
 
     Remarks (category `flashnorm-fuse-norms`): passed for each fused norm with
     plan and estimate, missed for each other norm with the reason for each of the
