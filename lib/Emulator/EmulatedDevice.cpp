@@ -59,6 +59,8 @@ EmulatedDevice::create(StringRef chip, const EmulatorOptions &options) {
   device->info.computeMinor = number % 10;
   device->info.sharedMemoryPerBlock = getSharedMemoryLimit(number);
   device->info.maxGrid = std::numeric_limits<int32_t>::max();
+  // Few, so that persistent CTAs have several tiles of a small problem.
+  device->info.numSMs = 4;
   return device;
 }
 

@@ -30,6 +30,23 @@ using llvm::Twine;
 
 char EmulatorFaultError::ID;
 
+Error flashnorm::parseSchedule(StringRef text, EmulatorOptions &options) {
+  using Schedule = EmulatorOptions::Schedule;
+  auto [name, seed] = text.split(':');
+  if (name == "random")
+    options.schedule = Schedule::Random;
+  else if (name == "eager" && seed.empty())
+    options.schedule = Schedule::Eager;
+  else if (name == "lazy" && seed.empty())
+    options.schedule = Schedule::Lazy;
+  else
+    return createStringError("--schedule=" + text +
+                             ": legal are eager, lazy and random[:SEED]");
+  if (!seed.empty() && seed.getAsInteger(0, options.seed))
+    return createStringError("--schedule=" + text + ": the seed is no number");
+  return Error::success();
+}
+
 std::string EmulatorFault::format() const {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -148,8 +148,37 @@ static double getMemoryMicroseconds(const Problem &problem,
   return bytes / target.bytesPerMicrosecond;
 }
 
+/// A persistent CTA on each SM, whose loads run ahead into its next tile. While
+/// one warpgroup of a ping-pong pair runs its epilogue, the other multiplies;
+/// cooperative ones stand still.
+static double estimatePersistent(const Plan &plan, const Problem &problem,
+                                 const TargetInfo &target) {
+  double tiles = std::ceil(double(getRows(problem)) / plan.tileM) *
+                 std::ceil(double(problem.n) / plan.tileN);
+  double steps = std::ceil(double(problem.k) / plan.tileK);
+  double epilogue = getEpilogueClocks(plan, problem, target);
+  double mainloop = steps * getStageClocks(plan, problem, target, 1);
+  if (plan.cluster > 1) // each CTA has one part of the columns
+    tiles = plan.cluster * std::ceil(double(getRows(problem)) / plan.tileM);
+  double tilesOfCTA = std::ceil(tiles / target.numSMs);
+  double clocks = 2 * loadLatency;
+  if (plan.schedule == Schedule::PingPong) {
+    // Two epilogues under two mainloops, except the last one.
+    double pair = std::max(2 * mainloop, mainloop + epilogue);
+    clocks += tilesOfCTA / 2 * pair + epilogue;
+  } else {
+    clocks += tilesOfCTA * (mainloop + epilogue);
+  }
+  double compute = clocks / target.clockMHz;
+  double memory = getMemoryMicroseconds(problem, target, tilesOfCTA);
+  return startOfKernel + std::max(compute, memory) +
+         0.1 * std::min(compute, memory);
+}
+
 double flashnorm::estimateKernel(const Plan &plan, const Problem &problem,
                                  const TargetInfo &target) {
+  if (plan.family == Family::Wgmma)
+    return estimatePersistent(plan, problem, target);
   double tiles = std::ceil(double(getRows(problem)) / plan.tileM) *
                  std::ceil(double(problem.n) / plan.tileN);
   double steps = std::ceil(double(problem.k) / plan.tileK);

@@ -53,6 +53,16 @@ std::optional<Strategy> flashnorm::parseStrategy(StringRef name) {
       .Default(std::nullopt);
 }
 
+StringRef flashnorm::stringify(Schedule schedule) {
+  switch (schedule) {
+  case Schedule::Cooperative:
+    return "cooperative";
+  case Schedule::PingPong:
+    return "ping_pong";
+  }
+  llvm_unreachable("unknown schedule");
+}
+
 StringRef flashnorm::stringify(ElementType type) {
   switch (type) {
   case ElementType::BF16:

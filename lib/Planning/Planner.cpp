@@ -26,6 +26,8 @@ namespace {
 /// One tile and its split over warps; stages are chosen afterwards.
 struct TileShape {
   int64_t tileM, tileN, tileK, warpsM, warpsN;
+  Schedule schedule = Schedule::Cooperative;
+  int64_t cluster = 1;
 };
 using Visitor = llvm::function_ref<void(TileShape)>;
 } // namespace
@@ -61,17 +63,26 @@ static int64_t columnUnit(const Problem &problem) {
 }
 
 static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
-  for (auto [warpsM, warpsN] :
-       {std::pair<int64_t, int64_t>{1, 1}, {2, 1}, {1, 2}}) {
+  auto visitSplit = [&](int64_t warpsM, int64_t warpsN, Schedule schedule) {
     if (needsWideTile(problem)) {
       visit({64 * warpsM,
              int64_t(llvm::alignTo(problem.n, columnUnit(problem) * warpsN)),
-             64, warpsM, warpsN});
-      continue;
+             64, warpsM, warpsN, schedule});
+      return;
     }
     for (int64_t columns : {32, 64, 128, 256})
-      visit({64 * warpsM, columns * warpsN, 64, warpsM, warpsN});
-  }
+      visit({64 * warpsM, columns * warpsN, 64, warpsM, warpsN, schedule});
+  };
+  visitSplit(1, 1, Schedule::Cooperative);
+  visitSplit(1, 1, Schedule::PingPong);
+  // Two CTAs side by side.
+  if (needsWideTile(problem) && problem.n > 256)
+    visit({64,
+           int64_t(llvm::alignTo(llvm::divideCeil(problem.n, 2),
+                                 columnUnit(problem))),
+           64, 1, 1, Schedule::PingPong, /*cluster=*/2});
+  visitSplit(2, 1, Schedule::Cooperative);
+  visitSplit(1, 2, Schedule::Cooperative);
 }
 
 static void forEachTcgen05Tile(const Problem &problem, Visitor visit) {
@@ -123,14 +134,15 @@ static std::optional<Plan> findBestPlan(const Problem &problem,
       return;
     Plan plan{getStrategy(problem), family,       target.chip.str(),
               shape.tileM,          shape.tileN,  shape.tileK,
-              shape.warpsM,         shape.warpsN, 2};
+              shape.warpsM,         shape.warpsN, 2,
+              shape.schedule,       shape.cluster};
     if (std::string why = verifyPlan(plan, problem, target); !why.empty()) {
       if (!best && reason.empty())
         reason = why;
       return;
     }
     // More stages hide more latency, fewer leave room for a second CTA.
-    for (int64_t stages : {2, 3, 4, 6, 8}) {
+    for (int64_t stages : {2, 3, 4, 5, 6, 8}) {
       plan.stages = stages;
       if (computeUsage(plan, problem).sharedMemory >
           target.sharedMemoryPerBlock)

@@ -25,6 +25,9 @@ static constexpr int64_t sliceColumns = 32;
 static constexpr int64_t maxTileSize = 1024, maxStages = 32;
 static constexpr int64_t maxThreadsPerBlock = 1024;
 
+/// 16 rows of 128 bytes.
+static constexpr int64_t storeBoxBytes = 2048;
+
 int64_t flashnorm::getMaxWideTile(Family) {
   // mma_sync: 64x512 over 1x8 warps of 64x64. wgmma: two consumer warpgroups
   // of 64x256 side by side. tcgen05: all 512 columns of TMEM.
@@ -57,7 +60,7 @@ PlanUsage flashnorm::computeUsage(const Plan &plan, const Problem &problem) {
     break;
   case Family::Wgmma:
     // One producer warpgroup besides the consumers.
-    usage.threads = 128 * (1 + plan.warpsM * plan.warpsN);
+    usage.threads = 128 * (1 + plan.consumerWarpgroups());
     usage.accumulatorRegisters = plan.tileN / plan.warpsN / 2;
     break;
   case Family::Tcgen05:
@@ -73,6 +76,13 @@ PlanUsage flashnorm::computeUsage(const Plan &plan, const Problem &problem) {
                            sizeInBytes(problem.inputType) +
                        1024 + // alignment of the stages
                        1024;  // barriers, TMEM slot
+  // Each warp of wgmma's consumers stores through a box of its own.
+  if (plan.family == Family::Wgmma)
+    usage.sharedMemory += 4 * plan.consumerWarpgroups() * storeBoxBytes *
+                          (1 + problem.returnsSum);
+  // Two slots for each of two warpgroups and each sum, with a barrier.
+  if (plan.cluster > 1)
+    usage.sharedMemory += 2 * 2 * 2 * (plan.tileM * 4 + 8);
   // Row sums of the warps that share a row: two values per row.
   if (plan.warpsN > 1)
     usage.sharedMemory += plan.tileM * plan.warpsN * 4 * 2;
@@ -120,9 +130,17 @@ static std::string verifyStrategy(const Plan &plan, const Problem &problem) {
             " columns do not fit one CTA; wide_tile takes at most " +
             Twine(getMaxWideTile(plan.family)))
         .str();
-  if (plan.tileN < problem.n)
+  if (plan.tileN * plan.cluster < problem.n)
     return ("wide_tile needs all " + Twine(problem.n) +
-            " columns in one tile; the tile has " + Twine(plan.tileN))
+            " columns in one tile; the tile has " + Twine(plan.tileN) +
+            (plan.cluster > 1
+                 ? " in each of " + std::to_string(plan.cluster) + " CTAs"
+                 : ""))
+        .str();
+  if (plan.tileN * (plan.cluster - 1) >= problem.n)
+    return ("a cluster of " + Twine(plan.cluster) + " CTAs with " +
+            Twine(plan.tileN) + " columns each has CTAs without any of the " +
+            Twine(problem.n))
         .str();
   return "";
 }
@@ -169,6 +187,10 @@ static std::string verifyWgmma(const Plan &plan, const Problem &problem) {
   if (warpgroups > 2)
     return notAllowed("number of consumer warpgroups", warpgroups, "exceeds 2",
                       plan.family);
+  if (plan.schedule == Schedule::PingPong && warpgroups != 1)
+    return ("warps are " + Twine(plan.warpsM) + "x" + Twine(plan.warpsN) +
+            "; ping_pong gives each of two warpgroups a tile, so it needs 1x1")
+        .str();
   if (plan.tileM != 64 * plan.warpsM)
     return notAllowed(
         "tile rows", plan.tileM,
@@ -225,6 +247,16 @@ std::string flashnorm::verifyPlan(const Plan &plan, const Problem &problem,
   if (plan.stages < 2 || plan.stages > maxStages)
     return ("number of stages " + Twine(plan.stages) + " is not in 2 to " +
             Twine(maxStages))
+        .str();
+  if (plan.schedule == Schedule::PingPong && plan.family != Family::Wgmma)
+    return ("schedule is ping_pong, which " + stringify(plan.family) +
+            " does not have; wgmma has")
+        .str();
+  if (plan.cluster != 1 &&
+      (plan.cluster != 2 || plan.schedule != Schedule::PingPong ||
+       plan.strategy != Strategy::WideTile))
+    return ("cluster is " + Twine(plan.cluster) +
+            "; it is 1, or 2 for wide_tile with ping_pong")
         .str();
   if (std::string reason = verifyStrategy(plan, problem); !reason.empty())
     return reason;

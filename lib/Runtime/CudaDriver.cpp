@@ -27,6 +27,7 @@ using llvm::Twine;
 namespace {
 enum DeviceAttribute {
   MaxGridDimX = 5,
+  MultiprocessorCount = 16,
   ComputeCapabilityMajor = 75,
   ComputeCapabilityMinor = 76,
   MaxSharedMemoryPerBlockOptin = 97,
@@ -193,11 +194,12 @@ Expected<std::unique_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
   if (Error error = cuda.check(cuda.driverGetVersion(&info.driverVersion),
                                "cuDriverGetVersion"))
     return error;
-  int maxGrid = 0, sharedMemory = 0;
+  int maxGrid = 0, sharedMemory = 0, numSMs = 0;
   const std::pair<int *, DeviceAttribute> attributes[] = {
       {&info.computeMajor, ComputeCapabilityMajor},
       {&info.computeMinor, ComputeCapabilityMinor},
       {&maxGrid, MaxGridDimX},
+      {&numSMs, MultiprocessorCount},
       {&sharedMemory, MaxSharedMemoryPerBlockOptin}};
   for (auto [value, attribute] : attributes)
     if (Error error = cuda.check(
@@ -205,6 +207,7 @@ Expected<std::unique_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
             "cuDeviceGetAttribute " + Twine(int(attribute))))
       return error;
   info.maxGrid = maxGrid;
+  info.numSMs = numSMs;
   info.sharedMemoryPerBlock = sharedMemory;
 
   Context *context = nullptr;

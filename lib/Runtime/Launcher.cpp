@@ -300,6 +300,12 @@ Error Launcher::run(const LoadedKernel &loaded, int64_t rows,
   // Both factors are below 2^31.
   shape.grid = static_cast<int64_t>(llvm::divideCeil(rows, kernel.tileRows)) *
                kernel.columnTiles;
+  if (kernel.ctasPerSM > 0)
+    shape.grid = std::min(
+        shape.grid,
+        std::max<int64_t>(kernel.cluster, kernel.ctasPerSM *
+                                              device->properties().numSMs /
+                                              kernel.cluster * kernel.cluster));
   if (shape.grid > maxGrid)
     return createStringError(
         Twine(rows) + " rows in tiles of " + Twine(kernel.tileRows) +

@@ -96,6 +96,7 @@ private:
 // Limits of every CUDA device; those of one device are the launcher's business.
 static constexpr int64_t maxBlock = 1024;
 static constexpr int64_t maxCluster = 16;
+static constexpr int64_t maxCTAsPerSM = 32;
 static constexpr int64_t maxSize = int64_t(1) << 31;
 
 static KernelOperand readOperand(Reader reader) {
@@ -187,8 +188,8 @@ static KernelArgument readArgument(Reader reader,
 
 static KernelManifest readKernel(Reader reader) {
   reader.object({"name", "strategy", "family", "block", "cluster",
-                 "shared_memory", "tile_rows", "column_tiles", "operands",
-                 "arguments"});
+                 "shared_memory", "tile_rows", "column_tiles", "ctas_per_sm",
+                 "operands", "arguments"});
   KernelManifest kernel;
   kernel.name = reader["name"].string();
   kernel.strategy = reader["strategy"].string();
@@ -200,6 +201,7 @@ static KernelManifest readKernel(Reader reader) {
   kernel.sharedMemory = reader["shared_memory"].integer(0, maxSize - 1);
   kernel.tileRows = reader["tile_rows"].integer(1, maxSize - 1);
   kernel.columnTiles = reader["column_tiles"].integer(1, maxSize - 1);
+  kernel.ctasPerSM = reader["ctas_per_sm"].integer(0, maxCTAsPerSM);
 
   reader["operands"].forEach([&](Reader operand) {
     kernel.operands.push_back(readOperand(operand));
@@ -303,6 +305,7 @@ static json::Value toJSON(const KernelManifest &kernel) {
                       {"shared_memory", kernel.sharedMemory},
                       {"tile_rows", kernel.tileRows},
                       {"column_tiles", kernel.columnTiles},
+                      {"ctas_per_sm", kernel.ctasPerSM},
                       {"operands", std::move(operands)},
                       {"arguments", std::move(arguments)}};
 }

@@ -188,26 +188,14 @@ static Error checkFile(const std::string &path) {
 //===----------------------------------------------------------------------===//
 
 static Expected<EmulatorOptions> readOptions() {
-  using Schedule = EmulatorOptions::Schedule;
   EmulatorOptions options;
   options.detectRaces = line->race && !line->noRace;
   options.residentClusters = line->resident;
   options.maxSteps = line->maxSteps;
   if (!line->resident)
     return createStringError("--resident=0: at least one cluster must run");
-  auto [name, seed] = StringRef(line->schedule).split(':');
-  if (name == "random")
-    options.schedule = Schedule::Random;
-  else if (name == "eager" && seed.empty())
-    options.schedule = Schedule::Eager;
-  else if (name == "lazy" && seed.empty())
-    options.schedule = Schedule::Lazy;
-  else
-    return createStringError("--schedule=" + line->schedule +
-                             ": legal are eager, lazy and random[:SEED]");
-  if (!seed.empty() && seed.getAsInteger(0, options.seed))
-    return createStringError("--schedule=" + line->schedule +
-                             ": the seed is no number");
+  if (Error error = parseSchedule(line->schedule, options))
+    return error;
   return options;
 }
 

@@ -41,9 +41,11 @@ struct CommandLine {
       cl::cat(category)};
   cl::opt<std::string> device{
       "device",
-      cl::desc("where fused ops run: cpu (through the reference lowering) or "
-               "cuda (compiled kernels; the rest on the CPU) (default: cpu)"),
-      cl::init("cpu"), cl::cat(category)};
+      cl::desc("where fused ops run: cuda or emulator (compiled kernels, on a "
+               "GPU or without one), or cpu (through the reference lowering); "
+               "the rest runs on the CPU (default: cuda, without a GPU "
+               "emulator)"),
+      cl::init("auto"), cl::cat(category)};
   cl::opt<std::string> compare{
       "compare",
       cl::desc("reference: compare with the original and with f64; none: only "
@@ -76,6 +78,11 @@ struct CommandLine {
       "family",
       cl::desc("MMA family: auto, mma_sync, wgmma or tcgen05 (default: auto)"),
       cl::init("auto"), cl::cat(category)};
+  cl::opt<std::string> schedule{
+      "schedule",
+      cl::desc("emulator: when asynchronous work completes and who runs next: "
+               "lazy (default), eager or random[:SEED]"),
+      cl::init("lazy"), cl::cat(category)};
   cl::opt<std::string> output{
       "output", cl::desc("directory for the results, as .npy files"),
       cl::cat(category)};
@@ -138,7 +145,8 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
 
   if (llvm::Error error = llvm::joinErrors(
           llvm::joinErrors(
-              checkChoice("device", line.device, {"cpu", "cuda"}),
+              checkChoice("device", line.device,
+                          {"auto", "cpu", "emulator", "cuda"}),
               checkChoice("comparison", line.compare, {"reference", "none"})),
           checkChoice("family", line.family,
                       {"auto", "mma_sync", "wgmma", "tcgen05"})))
@@ -166,7 +174,12 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
   Options options;
   options.input = line.input;
   options.entry = line.entry;
-  options.device = line.device == "cuda" ? DeviceKind::CUDA : DeviceKind::CPU;
+  options.device = line.device == "cuda"       ? DeviceKind::CUDA
+                   : line.device == "emulator" ? DeviceKind::Emulator
+                   : line.device == "cpu"      ? DeviceKind::CPU
+                                               : DeviceKind::Auto;
+  if (llvm::Error error = parseSchedule(line.schedule, options.emulator))
+    return error;
   options.compare = line.compare == "reference";
   options.seed = line.seed;
   options.values = line.values;

@@ -7,6 +7,7 @@
 #ifndef FLASHNORM_RUN_OPTIONS_H
 #define FLASHNORM_RUN_OPTIONS_H
 
+#include "flashnorm/Emulator/Emulator.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
@@ -16,12 +17,17 @@
 
 namespace flashnorm::run {
 
-enum class DeviceKind { CPU, CUDA };
+enum class DeviceKind {
+  Auto, ///< CUDA, or without a GPU Emulator
+  CPU,
+  Emulator,
+  CUDA
+};
 
 struct Options {
   std::string input;
   std::string entry; ///< empty: the only public function
-  DeviceKind device = DeviceKind::CPU;
+  DeviceKind device = DeviceKind::Auto;
   bool compare = true;
   uint64_t seed = 0;
   std::string values = "normal"; ///< of arguments that are not frozen
@@ -33,6 +39,7 @@ struct Options {
   std::string output; ///< directory, or empty
   bool checkGuards = false;
   int64_t timeRepetitions = 0;
+  EmulatorOptions emulator;
 };
 
 /// Reads the command line; --help ends the program. Errors

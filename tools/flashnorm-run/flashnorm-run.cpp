@@ -14,6 +14,7 @@
 #include "HostProgram.h"
 #include "Inputs.h"
 #include "Options.h"
+#include "flashnorm/Emulator/EmulatedDevice.h"
 #include "flashnorm/Pipelines/Artifacts.h"
 #include "flashnorm/Pipelines/Pipelines.h"
 #include "flashnorm/Register.h"
@@ -315,6 +316,22 @@ static Error writeResults(llvm::ArrayRef<Array> results, StringRef form,
   return Error::success();
 }
 
+static Expected<std::unique_ptr<Device>> openDevice(const Options &options) {
+  if (options.device != DeviceKind::Emulator) {
+    Expected<std::unique_ptr<CudaDevice>> device = CudaDevice::open();
+    if (device)
+      return std::unique_ptr<Device>(std::move(*device));
+    if (options.device == DeviceKind::CUDA)
+      return device.takeError();
+    llvm::consumeError(device.takeError());
+  }
+  auto device = EmulatedDevice::create(
+      options.chip.empty() ? "sm_90a" : options.chip, options.emulator);
+  if (!device)
+    return device.takeError();
+  return std::unique_ptr<Device>(std::move(*device));
+}
+
 /// Runs everything; true if the comparison passed.
 static Expected<bool> flashnormRun(const Options &options,
                                    mlir::MLIRContext &context) {
@@ -345,11 +362,11 @@ static Expected<bool> flashnormRun(const Options &options,
 
   llvm::raw_ostream &os = llvm::outs();
   std::unique_ptr<Launcher> launcher;
-  if (options.device == DeviceKind::CUDA) {
+  if (options.device != DeviceKind::CPU) {
     LauncherOptions launch;
     launch.checkGuards = options.checkGuards;
     launch.timeRepetitions = options.timeRepetitions;
-    auto device = CudaDevice::open();
+    auto device = openDevice(options);
     if (!device)
       return device.takeError();
     launcher = std::make_unique<Launcher>(std::move(*device), launch);

@@ -42,6 +42,9 @@ struct EmulatorOptions {
   uint64_t maxSteps = UINT64_C(20'000'000'000);
 };
 
+/// Reads "eager", "lazy", "random" or "random:SEED".
+llvm::Error parseSchedule(llvm::StringRef text, EmulatorOptions &options);
+
 /// What a kernel was found to do wrong.
 struct EmulatorFault {
   /// A word for scripts and tests: "out-of-bounds", "data-race", "deadlock", …

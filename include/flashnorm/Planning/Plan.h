@@ -37,6 +37,13 @@ enum class Strategy {
 llvm::StringRef stringify(Strategy strategy);
 std::optional<Strategy> parseStrategy(llvm::StringRef name);
 
+/// Which tiles a CTA's MMA warps work on.
+enum class Schedule {
+  Cooperative, ///< all of them on one
+  PingPong,    ///< Wgmma: two warpgroups, each with a tile of its own
+};
+llvm::StringRef stringify(Schedule schedule);
+
 struct Plan {
   Strategy strategy = Strategy::Gemm;
   Family family = Family::MmaSync;
@@ -48,6 +55,14 @@ struct Plan {
   int64_t warpsM = 1, warpsN = 1;
   /// Pipeline stages in shared memory.
   int64_t stages = 2;
+  Schedule schedule = Schedule::Cooperative;
+  /// CTAs that share the rows of a wide tile; each has `tileN` of the columns.
+  int64_t cluster = 1;
+
+  /// Wgmma: warpgroups that multiply.
+  int64_t consumerWarpgroups() const {
+    return schedule == Schedule::PingPong ? 2 : warpsM * warpsN;
+  }
 };
 
 } // namespace flashnorm

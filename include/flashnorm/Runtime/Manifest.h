@@ -41,7 +41,8 @@ struct KernelArgument {
   int64_t swizzle = 0;             ///< of TensorMap: 0, 32, 64 or 128 bytes
 };
 
-/// One kernel; its grid is ceil(rows / tileRows) * columnTiles CTAs.
+/// One kernel. It has ceil(rows / tileRows) * columnTiles tiles, and as many
+/// CTAs or, if they are persistent, at most ctasPerSM on each SM.
 struct KernelManifest {
   std::string name;
   std::string strategy;
@@ -51,13 +52,14 @@ struct KernelManifest {
   int64_t sharedMemory = 0;
   int64_t tileRows = 0;
   int64_t columnTiles = 1;
+  int64_t ctasPerSM = 0;               ///< 0: not persistent
   std::vector<KernelOperand> operands; ///< inputs, then outputs
   std::vector<KernelArgument> arguments;
 };
 
 /// The kernels of one GPU module.
 struct Manifest {
-  static constexpr int64_t currentVersion = 1;
+  static constexpr int64_t currentVersion = 2;
 
   std::string chip;
   int64_t ptxVersion = 0;

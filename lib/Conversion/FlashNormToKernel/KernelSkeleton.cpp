@@ -59,6 +59,11 @@ private:
                                       Value globalColumn, ValueRange carried)>
           body);
 
+  /// A row's columns are counted in the tile, or over the tiles of a cluster.
+  Value countedColumn(Value column, Value globalColumn) {
+    return plan.getCluster() > 1 ? globalColumn : column;
+  }
+
   ImplicitLocOpBuilder b;
   MatmulOp op;
   PlanAttr plan;
@@ -249,7 +254,7 @@ void Skeleton::emitEpilogue() {
           yielded.push_back(value);
         yielded.push_back(k::AccumulateOp::create(
             b, rowvecType, isLayer ? k::Reduction::Sum : k::Reduction::SumSq,
-            value, carried.front(), column, n));
+            value, carried.front(), countedColumn(column, globalColumn), n));
         return yielded;
       });
   if (!norm)
@@ -266,17 +271,17 @@ void Skeleton::emitEpilogue() {
       return arith::DivFOp::create(b, x[0], count);
     });
     Value zero = k::FillOp::create(b, rowvecType, b.getF32FloatAttr(0));
-    results =
-        forSlices(zero, /*writesBack=*/false,
-                  [&](Value frag, Value column, Value, ValueRange carried) {
-                    Value centred =
-                        map({frag, mean}, fragType, [&](ValueRange x) -> Value {
-                          return arith::SubFOp::create(b, x[0], x[1]);
-                        });
-                    return SmallVector<Value>{k::AccumulateOp::create(
-                        b, rowvecType, k::Reduction::SumSq, centred,
-                        carried.front(), column, n)};
-                  });
+    results = forSlices(
+        zero, /*writesBack=*/false,
+        [&](Value frag, Value column, Value globalColumn, ValueRange carried) {
+          Value centred =
+              map({frag, mean}, fragType, [&](ValueRange x) -> Value {
+                return arith::SubFOp::create(b, x[0], x[1]);
+              });
+          return SmallVector<Value>{k::AccumulateOp::create(
+              b, rowvecType, k::Reduction::SumSq, centred, carried.front(),
+              countedColumn(column, globalColumn), n)};
+        });
     total = k::RowCombineOp::create(b, rowvecType, results.front());
   }
   Value scale = rstd(total, n, norm.getEps().getValueAsDouble());
@@ -338,9 +343,12 @@ k::FuncOp Skeleton::build(StringRef name) {
     types.push_back(kernelOperandType(
         operand.get(), operand.getOperandNumber() == weightNumber));
   types.push_back(b.getIndexType());
-  auto config =
-      k::ConfigAttr::get(b.getContext(), kernelFamily(plan.getFamily()),
-                         plan.getChip(), plan.getTile(), plan.getWarps());
+  auto config = k::ConfigAttr::get(
+      b.getContext(), kernelFamily(plan.getFamily()), plan.getChip(),
+      plan.getTile(), plan.getWarps(),
+      plan.getSchedule() == PlanSchedule::PingPong ? k::Schedule::PingPong
+                                                   : k::Schedule::Cooperative,
+      plan.getCluster());
   auto func =
       k::FuncOp::create(b, b.getStringAttr(name),
                         TypeAttr::get(b.getFunctionType(types, {})), config,

@@ -44,6 +44,15 @@ Value DeviceBuilder::div(Value a, int64_t b) {
 Value DeviceBuilder::rem(Value a, int64_t b) {
   return createOrFold<arith::RemUIOp>(a, i32(b));
 }
+Value DeviceBuilder::sub(Value a, Value b) {
+  return createOrFold<arith::SubIOp>(a, b);
+}
+Value DeviceBuilder::div(Value a, Value b) {
+  return createOrFold<arith::DivUIOp>(a, b);
+}
+Value DeviceBuilder::min(Value a, Value b) {
+  return createOrFold<arith::MinSIOp>(a, b);
+}
 Value DeviceBuilder::shl(Value a, int64_t b) {
   return createOrFold<arith::ShLIOp>(a, i32(b));
 }
@@ -107,7 +116,12 @@ void DeviceBuilder::ifThenElse(Value condition, function_ref<void()> then,
 
 Values DeviceBuilder::loop(int64_t bound, ValueRange inits,
                            function_ref<Values(Value, ValueRange)> body) {
-  auto op = scf::ForOp::create(*this, i32(0), i32(bound), i32(1), inits);
+  return loop(i32(0), i32(bound), i32(1), inits, body);
+}
+
+Values DeviceBuilder::loop(Value begin, Value end, Value step, ValueRange inits,
+                           function_ref<Values(Value, ValueRange)> body) {
+  auto op = scf::ForOp::create(*this, begin, end, step, inits);
   InsertionGuard guard(*this);
   setInsertionPointToStart(op.getBody());
   Values next = body(op.getInductionVar(), op.getRegionIterArgs());
@@ -130,6 +144,22 @@ Value DeviceBuilder::threadId(int64_t numThreads) {
 Value DeviceBuilder::blockId() {
   return NVVM::BlockIdXOp::create(*this, getI32Type());
 }
+Value DeviceBuilder::numBlocks() {
+  return NVVM::GridDimXOp::create(*this, getI32Type());
+}
+Value DeviceBuilder::clusterId() {
+  return NVVM::ClusterIdXOp::create(*this, getI32Type());
+}
+Value DeviceBuilder::numClusters() {
+  return NVVM::ClusterDimXOp::create(*this, getI32Type());
+}
+Value DeviceBuilder::rankInCluster() {
+  return NVVM::ClusterId::create(*this, getI32Type());
+}
+void DeviceBuilder::clusterBarrier() {
+  NVVM::ClusterArriveOp::create(*this, /*aligned=*/UnitAttr());
+  NVVM::ClusterWaitOp::create(*this, /*aligned=*/UnitAttr());
+}
 Value DeviceBuilder::broadcastLane0(Value value) {
   return NVVM::ShflOp::create(*this, getI32Type(), i32(-1), value, i32(0),
                               i32(31), NVVM::ShflKind::idx, UnitAttr());
@@ -147,6 +177,13 @@ void DeviceBuilder::barrier(int64_t id, int64_t numThreads) {
   else
     NVVM::BarrierOp::create(*this, TypeRange(), i32(id), i32(numThreads),
                             NVVM::BarrierReductionAttr(), Value());
+}
+void DeviceBuilder::barrierSync(Value id, int64_t numThreads) {
+  NVVM::BarrierOp::create(*this, TypeRange(), id, i32(numThreads),
+                          NVVM::BarrierReductionAttr(), Value());
+}
+void DeviceBuilder::barrierArrive(Value id, int64_t numThreads) {
+  NVVM::BarrierArriveOp::create(*this, id, i32(numThreads));
 }
 void DeviceBuilder::syncWarp() { NVVM::SyncWarpOp::create(*this, i32(-1)); }
 void DeviceBuilder::setMaxRegisters(int64_t count, bool increase) {
@@ -210,6 +247,12 @@ Values DeviceBuilder::ldMatrix(Value sharedPtr, bool transpose) {
   return unpackStruct(matrices, 4);
 }
 
+void DeviceBuilder::stMatrix(Value sharedPtr, ValueRange matrices) {
+  NVVM::StMatrixOp::create(*this, sharedPtr, matrices, NVVM::MMALayout::row,
+                           NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8),
+                           NVVM::LdStMatrixEltType::B16);
+}
+
 //===----------------------------------------------------------------------===//
 // mbarrier and TMA
 //===----------------------------------------------------------------------===//
@@ -219,6 +262,9 @@ void DeviceBuilder::mbarrierInit(Value barrier, int64_t count) {
 }
 void DeviceBuilder::fenceBarrierInit() {
   NVVM::FenceMbarrierInitOp::create(*this);
+  fenceProxyAsync();
+}
+void DeviceBuilder::fenceProxyAsync() {
   NVVM::FenceProxyOp::create(
       *this, NVVM::ProxyKind::async_shared,
       NVVM::SharedSpaceAttr::get(getContext(), NVVM::SharedSpace::shared_cta));
@@ -231,17 +277,22 @@ void DeviceBuilder::mbarrierExpectTx(Value barrier, int64_t bytes) {
                                          NVVM::MemScopeKind::CTA,
                                          /*relaxed=*/false, Value());
 }
-void DeviceBuilder::mbarrierWait(Value barrier, Value parity) {
+void DeviceBuilder::mbarrierWait(Value barrier, Value parity, bool inCluster) {
   auto loop = scf::WhileOp::create(*this, TypeRange(), ValueRange());
   InsertionGuard guard(*this);
   createBlock(&loop.getBefore());
-  Value done = NVVM::MBarrierTryWaitOp::create(*this, getI1Type(), barrier,
-                                               parity, Value());
+  Value done = NVVM::MBarrierTryWaitOp::create(
+      *this, getI1Type(), barrier, parity, Value(),
+      inCluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA);
   Value again = createOrFold<arith::XOrIOp>(
       done, arith::ConstantIntOp::create(*this, getI1Type(), 1));
   scf::ConditionOp::create(*this, again, ValueRange());
   createBlock(&loop.getAfter());
   scf::YieldOp::create(*this);
+}
+void DeviceBuilder::schedulingBoundary(Value untouchedBarrier) {
+  // Parity 1 of a fresh barrier counts as complete.
+  mbarrierWait(untouchedBarrier, i32(1));
 }
 void DeviceBuilder::tmaLoad(Value sharedPtr, Value tensorMap, Value column,
                             Value row, Value barrier) {
@@ -249,6 +300,18 @@ void DeviceBuilder::tmaLoad(Value sharedPtr, Value tensorMap, Value column,
       *this, sharedPtr, tensorMap, ValueRange{column, row}, barrier,
       ValueRange(), Value(), Value(), NVVM::TMALoadMode::TILE,
       /*isCTAOnly=*/true, NVVM::CTAGroupKindAttr(), Value());
+}
+void DeviceBuilder::tmaStore(Value tensorMap, Value sharedPtr, Value column,
+                             Value row) {
+  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+      *this, tensorMap, sharedPtr, ValueRange{column, row}, Value(),
+      NVVM::TMAStoreMode::TILE, Value());
+}
+void DeviceBuilder::bulkCommit() {
+  NVVM::CpAsyncBulkCommitGroupOp::create(*this);
+}
+void DeviceBuilder::bulkWaitRead() {
+  NVVM::CpAsyncBulkWaitGroupOp::create(*this, 0u, getUnitAttr());
 }
 void DeviceBuilder::prefetchTensorMap(Value tensorMap) {
   NVVM::PrefetchOp::create(*this, NVVM::PrefetchCacheLevelAttr(),
@@ -292,14 +355,15 @@ static std::string operandList(int64_t first, int64_t count) {
   return list + "}";
 }
 
-/// Constraints of `count` outputs, the given inputs, and the outputs tied.
+/// Constraints of `count` outputs, the given inputs, and the first `tied`
+/// outputs as inputs.
 static std::string tiedConstraints(StringRef output, int64_t count,
-                                   StringRef inputs) {
+                                   StringRef inputs, int64_t tied) {
   std::string constraints;
   for (int64_t i = 0; i < count; ++i)
     constraints += (i ? "," : "") + output.str();
   constraints += inputs.str();
-  for (int64_t i = 0; i < count; ++i)
+  for (int64_t i = 0; i < tied; ++i)
     constraints += "," + std::to_string(i);
   return constraints;
 }
@@ -322,16 +386,32 @@ static Values inlinePtx(DeviceBuilder &b, StringRef text, StringRef constraints,
   return results;
 }
 
-Values DeviceBuilder::wgmma(ValueRange acc, ValueRange descriptorsA,
-                            ValueRange descriptorsB, Value accumulate,
+void DeviceBuilder::storeAsync(Value f32Value, Value sharedPtr, Value barrier,
+                               Value rank) {
+  Type remotePtr = LLVM::LLVMPointerType::get(getContext(), 7);
+  Values operands;
+  for (Value pointer : {sharedPtr, barrier}) {
+    Value remote = NVVM::MapaOp::create(*this, remotePtr, pointer, rank);
+    operands.push_back(
+        LLVM::PtrToIntOp::create(*this, getI32Type(), remote).getResult());
+  }
+  operands.push_back(f32Value);
+  inlinePtx(*this,
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32 "
+            "[$0], $2, [$1];",
+            "r,r,f,~{memory}", operands, Type(), 0);
+}
+
+Values DeviceBuilder::wgmma(ValueRange acc, int64_t columns,
+                            ValueRange descriptorsA, ValueRange descriptorsB,
                             Type elementType, bool transposeB) {
   // One statement for fence, MMAs and commit, with the accumulators tied:
   // the form that ptxas leaves without moves and without serialising (C7510).
-  int64_t count = acc.size(), steps = descriptorsA.size();
+  // The first MMA of a tile reads no accumulators; a condition at run time
+  // would keep those of the tile before alive.
+  int64_t count = columns / 2, steps = descriptorsA.size();
   StringRef type = elementType.isBF16() ? "bf16" : "f16";
-  std::string text = "{ .reg .pred p; setp.ne.b32 p, $" +
-                     std::to_string(count + 2 * steps) + ", 0;\n" +
-                     "wgmma.fence.sync.aligned;\n";
+  std::string text = "wgmma.fence.sync.aligned;\n";
   Values operands;
   std::string inputs;
   for (int64_t i = 0; i < steps; ++i) {
@@ -339,15 +419,15 @@ Values DeviceBuilder::wgmma(ValueRange acc, ValueRange descriptorsA,
             "k16.f32." + type.str() + "." + type.str() + " " +
             operandList(0, count) + ", $" + std::to_string(count + 2 * i) +
             ", $" + std::to_string(count + 2 * i + 1) + ", " +
-            (i == 0 ? "p" : "1") + ", 1, 1, 0, " + (transposeB ? "1" : "0") +
-            ";\n";
+            (i == 0 && acc.empty() ? "0" : "1") + ", 1, 1, 0, " +
+            (transposeB ? "1" : "0") + ";\n";
     operands.append({descriptorsA[i], descriptorsB[i]});
     inputs += ",l,l";
   }
-  text += "wgmma.commit_group.sync.aligned; }";
-  operands.push_back(accumulate);
+  text += "wgmma.commit_group.sync.aligned;";
   operands.append(acc.begin(), acc.end());
-  return inlinePtx(*this, text, tiedConstraints("=f", count, inputs + ",r"),
+  return inlinePtx(*this, text,
+                   tiedConstraints("=f", count, inputs, /*tied=*/acc.size()),
                    operands, getF32Type(), count);
 }
 
@@ -355,7 +435,7 @@ Values DeviceBuilder::wgmmaWait(ValueRange acc, int64_t pending) {
   int64_t count = acc.size();
   return inlinePtx(
       *this, "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";",
-      tiedConstraints("=f", count, ""), acc, getF32Type(), count);
+      tiedConstraints("=f", count, "", count), acc, getF32Type(), count);
 }
 
 //===----------------------------------------------------------------------===//
@@ -402,7 +482,7 @@ Values DeviceBuilder::tmemLoad32(Value address) {
     words.push_back(LLVM::ExtractElementOp::create(*this, packed, i32(i)));
   // The wait alone carries no data dependence: uses would move above it.
   words = inlinePtx(*this, "tcgen05.wait::ld.sync.aligned;",
-                    tiedConstraints("=r", 32, ""), words, getI32Type(), 32);
+                    tiedConstraints("=r", 32, "", 32), words, getI32Type(), 32);
   for (Value &word : words)
     word = LLVM::BitcastOp::create(*this, getF32Type(), word);
   return words;
@@ -446,4 +526,10 @@ std::pair<Value, Value> DeviceBuilder::unpack(Value packed, Type elementType) {
   };
   Value first = element(0);
   return {first, element(1)};
+}
+
+Value DeviceBuilder::pack(Value low, Value high, Type elementType) {
+  Value rounded[] = {LLVM::FPTruncOp::create(*this, elementType, low),
+                     LLVM::FPTruncOp::create(*this, elementType, high)};
+  return LLVM::BitcastOp::create(*this, getI32Type(), vectorOf(rounded));
 }

@@ -40,6 +40,9 @@ public:
   Value mul(Value a, int64_t b);
   Value div(Value a, int64_t b); ///< unsigned
   Value rem(Value a, int64_t b); ///< unsigned
+  Value sub(Value a, Value b);
+  Value div(Value a, Value b); ///< unsigned
+  Value min(Value a, Value b); ///< signed
   Value shl(Value a, int64_t b);
   Value shr(Value a, int64_t b); ///< unsigned
   Value bitAnd(Value a, int64_t b);
@@ -64,11 +67,23 @@ public:
   Values loop(int64_t bound, ValueRange inits,
               llvm::function_ref<Values(Value i, ValueRange carried)> body);
 
+  /// for (i = begin; i < end; i += step), carrying values; may run zero times.
+  Values loop(Value begin, Value end, Value step, ValueRange inits,
+              llvm::function_ref<Values(Value i, ValueRange carried)> body);
+
   //===--------------------------------------------------------------------===//
   // Threads
   //===--------------------------------------------------------------------===//
   Value threadId(int64_t numThreads);
   Value blockId();
+  Value numBlocks();
+  Value clusterId();
+  Value numClusters();
+  /// This CTA's number in its cluster.
+  Value rankInCluster();
+  /// All threads of the cluster that have not exited; what was written before
+  /// is seen after.
+  void clusterBarrier();
   /// The value of lane 0, so that the compiler knows it is uniform in the warp.
   Value broadcastLane0(Value value);
   Value shuffleXor(Value f32Value, int64_t lanes);
@@ -76,6 +91,10 @@ public:
   Value elect();
   /// Barrier 0 is for the whole CTA.
   void barrier(int64_t id, int64_t numThreads);
+  /// A barrier whose number (i32) is known at run time; and arriving at it
+  /// without waiting.
+  void barrierSync(Value id, int64_t numThreads);
+  void barrierArrive(Value id, int64_t numThreads);
   void syncWarp();
   void setMaxRegisters(int64_t count, bool increase);
 
@@ -96,6 +115,8 @@ public:
   void cpAsyncWait(int64_t pendingGroups);
   /// Four 8x8 matrices of 16-bit elements, as four i32.
   Values ldMatrix(Value sharedPtr, bool transpose);
+  /// The reverse: lane i gives the address of row i of the 32 rows.
+  void stMatrix(Value sharedPtr, ValueRange matrices);
 
   //===--------------------------------------------------------------------===//
   // mbarrier and TMA
@@ -106,12 +127,28 @@ public:
   void fenceBarrierInit();
   void mbarrierArrive(Value barrier);
   void mbarrierExpectTx(Value barrier, int64_t bytes);
-  /// Spins until the phase of that parity (i32) has completed.
-  void mbarrierWait(Value barrier, Value parity);
+  /// Writes an f32 into the shared memory of the CTA with that rank, and
+  /// reports its 4 bytes to a barrier there; both pointers are this CTA's own.
+  void storeAsync(Value f32Value, Value sharedPtr, Value barrier, Value rank);
+  /// Keeps ptxas from moving instructions across: waits for a phase of a
+  /// barrier of its own that is complete from the start. Without it, an arrival
+  /// sinks below whatever arithmetic follows.
+  void schedulingBoundary(Value untouchedBarrier);
+  /// Spins until the phase of that parity (i32) has completed; `inCluster`:
+  /// sees what other CTAs wrote before.
+  void mbarrierWait(Value barrier, Value parity, bool inCluster = false);
   /// Copies the box at (column, row) of a tensor map into this CTA.
   void tmaLoad(Value sharedPtr, Value tensorMap, Value column, Value row,
                Value barrier);
   void prefetchTensorMap(Value tensorMap);
+  /// What this thread wrote to shared memory, TMA sees.
+  void fenceProxyAsync();
+  /// Copies shared memory to the box at (column, row), as part of the thread's
+  /// open bulk group. What lies outside of the array is not written.
+  void tmaStore(Value tensorMap, Value sharedPtr, Value column, Value row);
+  void bulkCommit();
+  /// Waits until the thread's bulk groups have read their shared memory.
+  void bulkWaitRead();
 
   //===--------------------------------------------------------------------===//
   // MMA
@@ -120,10 +157,11 @@ public:
   void mmaSync(ValueRange a, ValueRange b, llvm::MutableArrayRef<Value> acc,
                mlir::Type elementType);
   /// One group of m64nNk16 MMAs over the descriptors (i64 pairs A, B), fenced
-  /// before and committed after. `accumulate` (i32): when 0, the first MMA
-  /// overwrites. Returns the accumulators, not readable before `wgmmaWait`.
-  Values wgmma(ValueRange acc, ValueRange descriptorsA, ValueRange descriptorsB,
-               Value accumulate, mlir::Type elementType, bool transposeB);
+  /// before and committed after, N being `columns`. Without `acc` they start
+  /// from zero. Returns the accumulators, not readable before `wgmmaWait`.
+  Values wgmma(ValueRange acc, int64_t columns, ValueRange descriptorsA,
+               ValueRange descriptorsB, mlir::Type elementType,
+               bool transposeB);
   /// Waits until at most `pending` groups run. The accumulators pass through,
   /// which keeps their uses behind the wait.
   Values wgmmaWait(ValueRange acc, int64_t pending);
@@ -150,6 +188,8 @@ public:
   mlir::LLVM::LLVMPointerType sharedPtr();
   /// The two 16-bit floats in an i32, as f32.
   std::pair<Value, Value> unpack(Value packed, mlir::Type elementType);
+  /// Two f32, rounded to 16-bit floats, in an i32; `low` in the low half.
+  Value pack(Value low, Value high, mlir::Type elementType);
 
 private:
   Values unpackStruct(Value aggregate, int64_t count);

@@ -66,8 +66,10 @@ void KernelEmitter::emitForSlices(ForSlicesOp op) {
           return next;
         }));
   } else {
-    for (int64_t slice = 0; slice < layout.numSlices; ++slice)
+    for (int64_t slice = 0; slice < layout.numSlices; ++slice) {
+      sliceNumber = slice;
       carried = emitSlice(acc, slice, b.i32(slice), carried);
+    }
   }
 
   ValueRange results = op.getResults();
@@ -154,7 +156,7 @@ void KernelEmitter::emitAccumulate(AccumulateOp op) {
   const Values &frag = values[op.getFrag()];
   int64_t numColumns = layout.columns.size();
   int64_t limit = op.getLimit();
-  bool masked = limit < config().getTileN();
+  bool masked = limit < config().getTileN() * config().getCluster();
   SmallVector<Value> inside(numColumns);
   for (int64_t c = 0; masked && c < numColumns; ++c)
     inside[c] =
@@ -191,11 +193,62 @@ void KernelEmitter::emitAccumulate(AccumulateOp op) {
   values[op.getResult()] = sums;
 }
 
+void KernelEmitter::allocateExchanges() {
+  if (!layout.isInCluster)
+    return;
+  kernel.walk([&](RowCombineOp op) {
+    if (op.getWithinWarp())
+      return;
+    Exchange &exchange = exchanges[op];
+    exchange.slots =
+        allocateShared(numExchangeSlots() * config().getTileM() * 4, 16);
+    exchange.barriers = allocateShared(numExchangeSlots() * 8, 8);
+  });
+}
+
+void KernelEmitter::initializeExchanges() {
+  kernel.walk([&](RowCombineOp op) {
+    if (auto it = exchanges.find(op); it != exchanges.end())
+      for (int64_t i = 0; i < numExchangeSlots(); ++i)
+        b.mbarrierInit(shared(it->second.barriers + 8 * i), 1);
+  });
+}
+
+/// Adds the sums of the other CTA's columns, which it sends while this one
+/// sends its own. Who has waited for a round has sent its own before: no CTA is
+/// more than a round ahead, and slots for two rounds are enough.
+void KernelEmitter::exchangeInCluster(RowCombineOp op, Values &sums) {
+  const Exchange &exchange = exchanges[op];
+  int64_t bytes = config().getTileM() * 4;
+  Value slot = b.add(b.shl(layout.team, 1), b.bitAnd(layout.round, 1));
+  Value parity = b.bitAnd(b.shr(layout.round, 1), 1);
+  Value barrier = shared(exchange.barriers, b.shl(slot, 3));
+  Value base = b.add(b.mul(slot, bytes), b.shl(layout.row, 2));
+  Value isFirstOfRow = b.equal(layout.laneInRow, 0);
+  b.ifThen(b.both(isFirstOfRow, b.equal(layout.row, 0)),
+           [&] { b.mbarrierExpectTx(barrier, bytes); });
+  // All lanes of a row have its sum; the first one sends it.
+  b.ifThen(isFirstOfRow, [&] {
+    Value peer = b.bitXor(b.rankInCluster(), 1);
+    for (auto [r, sum] : llvm::enumerate(sums))
+      b.storeAsync(sum, shared(exchange.slots + layout.rows[r] * 4, base),
+                   barrier, peer);
+  });
+  b.mbarrierWait(barrier, parity, /*inCluster=*/true);
+  // The same bits in both CTAs, as two terms commute.
+  for (auto [r, sum] : llvm::enumerate(sums))
+    sum = b.addF(sum,
+                 b.load(b.getF32Type(),
+                        shared(exchange.slots + layout.rows[r] * 4, base), 4));
+}
+
 void KernelEmitter::emitRowCombine(RowCombineOp op) {
   Values sums = values[op.getPartial()];
   for (int64_t lanes = 1; lanes < layout.lanesPerRow; lanes *= 2)
     for (Value &sum : sums)
       sum = b.addF(sum, b.shuffleXor(sum, lanes));
+  if (layout.isInCluster && !op.getWithinWarp())
+    exchangeInCluster(op, sums);
   if (layout.warpsPerRow == 1 || op.getWithinWarp()) {
     values[op.getResult()] = sums;
     return;
@@ -205,6 +258,9 @@ void KernelEmitter::emitRowCombine(RowCombineOp op) {
           threads = family.numEpilogueThreads(config());
   int64_t scratch = allocateShared(tileM * layout.warpsPerRow * 4, 16);
   Value rowOffset = b.shl(layout.row, 2);
+  // What the tile before left there has been read.
+  if (family.numPersistentCTAs())
+    b.barrier(family.epilogueBarrier(), threads);
   Value mine = b.add(b.mul(layout.warpInRow, tileM * 4), rowOffset);
   for (auto [r, sum] : llvm::enumerate(sums))
     b.store(sum, shared(scratch + layout.rows[r] * 4, mine), 4);
@@ -329,8 +385,10 @@ void KernelEmitter::emitLoadFrag(LoadFragOp op) {
 void KernelEmitter::emitStoreFrag(StoreFragOp op) {
   auto type = cast<MemRefType>(op.getTarget().getType());
   Type element = type.getElementType();
-  Value base = pointer(op.getTarget());
   Values frag = values[op.getValue()];
+  if (family.storeBox(config(), element))
+    return family.storeFrag(*this, op, sliceNumber, frag);
+  Value base = pointer(op.getTarget());
   int64_t numColumns = layout.columns.size();
   for (int64_t r = 0, e = layout.rows.size(); r < e; ++r) {
     Value row = b.add(b.add(index(op.getRow()), layout.row), layout.rows[r]);

@@ -46,6 +46,8 @@ private:
   LogicalResult checkAccess(Operation *op);
   LogicalResult checkRow(Operation *op, MemRefType type, Value row);
   LogicalResult checkColumn(Operation *op, MemRefType type, Value column);
+  Value sliceColumn(Operation *op);
+  bool isTileColumn(Operation *op, Value column);
   LogicalResult checkAccumulate(AccumulateOp op);
   LogicalResult checkSlices(ForSlicesOp op);
 
@@ -114,6 +116,13 @@ LogicalResult Checker::findSingleOps() {
   origin = origins.front();
   if (!origin->isBeforeInBlock(ring))
     return origin.emitOpError() << "must stand before the pipeline";
+  int64_t tilesAcross =
+      llvm::divideCeil(int64_t(origin.getColumns()), config.getTileN());
+  if (config.getCluster() > 1 && tilesAcross != config.getCluster())
+    return func.emitOpError() << "a cluster of " << config.getCluster()
+                              << " CTAs needs as many tiles across; "
+                              << origin.getColumns() << " columns in tiles of "
+                              << config.getTileN() << " have " << tilesAcross;
   if (origin.getColumns() < 1 || int64_t(origin.getColumns()) > maxSize)
     return origin.emitOpError() << "columns must be in 1 to " << maxSize
                                 << ", got " << int64_t(origin.getColumns());
@@ -318,17 +327,26 @@ LogicalResult Checker::checkRow(Operation *op, MemRefType type, Value row) {
   return success();
 }
 
+/// The slice's column in the tile; null outside of slices.
+Value Checker::sliceColumn(Operation *op) {
+  auto slices = dyn_cast<ForSlicesOp>(op->getParentOp());
+  return slices ? Value(slices.getBody().getArgument(1)) : Value();
+}
+
+/// Whether `column` is the tile's first column plus the slice's.
+bool Checker::isTileColumn(Operation *op, Value column) {
+  auto add = column.getDefiningOp<arith::AddIOp>();
+  Value ofSlice = sliceColumn(op);
+  return add &&
+         ((add.getLhs() == origin.getColumn() && add.getRhs() == ofSlice) ||
+          (add.getRhs() == origin.getColumn() && add.getLhs() == ofSlice));
+}
+
 LogicalResult Checker::checkColumn(Operation *op, MemRefType type,
                                    Value column) {
-  auto slices = dyn_cast<ForSlicesOp>(op->getParentOp());
-  Value ofSlice = slices ? Value(slices.getBody().getArgument(1)) : Value();
   // The tile's first column is 0 when there is one tile across.
-  bool isTile =
-      column == ofSlice && int64_t(origin.getColumns()) <= config.getTileN();
-  if (auto add = column.getDefiningOp<arith::AddIOp>())
-    isTile |= (add.getLhs() == origin.getColumn() && add.getRhs() == ofSlice) ||
-              (add.getRhs() == origin.getColumn() && add.getLhs() == ofSlice);
-  if (!isTile)
+  bool isOnlyTile = int64_t(origin.getColumns()) <= config.getTileN();
+  if (!isTileColumn(op, column) && !(isOnlyTile && column == sliceColumn(op)))
     return op->emitOpError()
            << "must start at the tile's first column plus the slice's";
   if (type.getShape().back() != int64_t(origin.getColumns()))
@@ -339,11 +357,13 @@ LogicalResult Checker::checkColumn(Operation *op, MemRefType type,
 }
 
 LogicalResult Checker::checkAccumulate(AccumulateOp op) {
-  auto slices = cast<ForSlicesOp>(op->getParentOp());
-  if (op.getColumn() != slices.getBody().getArgument(1))
-    return op.emitOpError() << "must count from the slice's column";
+  if (config.getCluster() > 1 ? !isTileColumn(op, op.getColumn())
+                              : op.getColumn() != sliceColumn(op))
+    return op.emitOpError()
+           << "must count from the slice's column"
+           << (config.getCluster() > 1 ? " in the result" : "");
   int64_t limit = op.getLimit();
-  if (limit % 8 && limit < config.getTileN())
+  if (limit % 8 && limit < config.getTileN() * config.getCluster())
     return op.emitOpError() << "limit must be a multiple of 8, got " << limit;
   return success();
 }

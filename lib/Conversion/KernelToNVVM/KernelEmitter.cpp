@@ -90,10 +90,11 @@ static LoadOp findLoad(PipelineOp ring, Value memref) {
   return {};
 }
 
-/// The array is used by anything but the loads of the pipeline.
-static bool usedDirectly(Value memref) {
-  return llvm::any_of(memref.getUsers(),
-                      [](Operation *user) { return !isa<LoadOp>(user); });
+static StoreFragOp findStore(Value memref) {
+  for (Operation *user : memref.getUsers())
+    if (auto store = dyn_cast<StoreFragOp>(user))
+      return store;
+  return {};
 }
 
 static StringRef typeName(Type type) {
@@ -126,13 +127,24 @@ void KernelEmitter::createFunction() {
   for (Value argument : kernel.getArguments()) {
     if (!isa<MemRefType>(argument.getType()))
       continue;
-    bool isLoaded = static_cast<bool>(findLoad(ring, argument));
-    if (family.usesTensorMaps() && isLoaded) {
+    // What TMA loads and stores goes through tensor maps, the rest through
+    // pointers; an array may need both.
+    bool loads = family.usesTensorMaps() && findLoad(ring, argument);
+    bool stores =
+        findStore(argument) &&
+        family.storeBox(config(),
+                        cast<MemRefType>(argument.getType()).getElementType());
+    bool isUsedDirectly =
+        llvm::any_of(argument.getUsers(), [&](Operation *user) {
+          return !(loads && isa<LoadOp>(user)) &&
+                 !(stores && isa<StoreFragOp>(user));
+        });
+    if (loads || stores) {
       types.push_back(genericPtr);
       attributes.push_back(mapAttributes);
       bind.push_back([=](Value value) { tensorMaps[argument] = value; });
     }
-    if (!family.usesTensorMaps() || !isLoaded || usedDirectly(argument)) {
+    if (isUsedDirectly || !(loads || stores)) {
       types.push_back(b.globalPtr());
       attributes.push_back(b.getDictionaryAttr({}));
       bind.push_back([=](Value value) { pointers[argument] = value; });
@@ -155,6 +167,9 @@ void KernelEmitter::createFunction() {
                     b.getDenseI32ArrayAttr({threads, 1, 1}));
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     b.getI32IntegerAttr(1));
+  if (int32_t cluster = config().getCluster(); cluster > 1)
+    function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                      b.getDenseI32ArrayAttr({cluster, 1, 1}));
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   for (auto [argument, binder] : llvm::zip_equal(entry->getArguments(), bind))
@@ -165,9 +180,6 @@ void KernelEmitter::createFunction() {
 
 DictionaryAttr KernelEmitter::launchAbi() {
   SmallVector<Attribute> operands, arguments;
-  TileOriginOp origin = *kernel.getOps<TileOriginOp>().begin();
-  int64_t columnTiles =
-      llvm::divideCeil(origin.getColumns(), config().getTileN());
   auto named = [&](StringRef key, Attribute value) {
     return b.getNamedAttr(key, value);
   };
@@ -190,14 +202,18 @@ DictionaryAttr KernelEmitter::launchAbi() {
          named("shape", b.getArrayAttr(shape)),
          named("type", b.getStringAttr(typeName(type.getElementType())))}));
     if (tensorMaps.contains(argument)) {
-      auto slot =
-          cast<SmemType>(findLoad(ring, argument).getTarget().getType());
-      TmaBoxes boxes(slot);
+      MmaFamily::StoreBox box;
+      if (LoadOp load = findLoad(ring, argument)) {
+        TmaBoxes boxes(cast<SmemType>(load.getTarget().getType()));
+        box = {boxes.columns, boxes.rows, 128};
+      } else {
+        box = *family.storeBox(config(), type.getElementType());
+      }
       arguments.push_back(b.getDictionaryAttr(
           {named("box",
-                 b.getArrayAttr({integer(boxes.columns), integer(boxes.rows)})),
+                 b.getArrayAttr({integer(box.columns), integer(box.rows)})),
            named("kind", b.getStringAttr("tensor_map")),
-           named("operand", operand), named("swizzle", integer(128))}));
+           named("operand", operand), named("swizzle", integer(box.swizzle))}));
     }
     if (pointers.contains(argument))
       arguments.push_back(
@@ -210,11 +226,12 @@ DictionaryAttr KernelEmitter::launchAbi() {
   abi.set("arguments", b.getArrayAttr(arguments));
   abi.set("block", integer(family.numThreads(config())));
   abi.set("chip", b.getStringAttr(config().getChip()));
-  abi.set("cluster", integer(1));
-  abi.set("column_tiles", integer(columnTiles));
+  abi.set("cluster", integer(config().getCluster()));
+  abi.set("column_tiles", integer(numColumnTiles()));
   abi.set("family", b.getStringAttr(stringifyFamilyKind(config().getFamily())));
   abi.set("name", b.getStringAttr(kernel.getName()));
   abi.set("operands", b.getArrayAttr(operands));
+  abi.set("ctas_per_sm", integer(family.numPersistentCTAs()));
   abi.set("shared_memory", integer(sharedBytes));
   abi.set("strategy", b.getStringAttr("custom"));
   abi.set("tile_rows", integer(config().getTileM()));
@@ -228,6 +245,48 @@ DictionaryAttr KernelEmitter::launchAbi() {
 //===----------------------------------------------------------------------===//
 // The body
 //===----------------------------------------------------------------------===//
+
+int64_t KernelEmitter::numColumnTiles() {
+  TileOriginOp origin = *kernel.getOps<TileOriginOp>().begin();
+  return llvm::divideCeil(origin.getColumns(), config().getTileN());
+}
+
+Value KernelEmitter::numRowTiles() {
+  int64_t tileM = config().getTileM();
+  return b.div(b.add(numRows(), tileM - 1), tileM);
+}
+
+Value KernelEmitter::firstTile() {
+  return config().getCluster() > 1 ? b.clusterId() : b.blockId();
+}
+
+Value KernelEmitter::tileStep() {
+  return config().getCluster() > 1 ? b.numClusters() : b.numBlocks();
+}
+
+Value KernelEmitter::numTiles() {
+  return b.mul(numRowTiles(), numColumnTiles() / config().getCluster());
+}
+
+/// CTAs that run side by side share a few rows and a few columns of tiles, and
+/// so find in L2 what others have read.
+void KernelEmitter::emitTileOrigin(TileOriginOp op) {
+  constexpr int64_t groupRows = 8;
+  Value number = tile ? tile : b.blockId();
+  int64_t columns = numColumnTiles();
+  Value row = number, column = b.i32(0);
+  if (config().getCluster() > 1) {
+    column = b.rankInCluster();
+  } else if (columns > 1) {
+    Value first = b.mul(b.div(number, groupRows * columns), groupRows);
+    Value inGroup = b.rem(number, groupRows * columns);
+    Value rows = b.min(b.i32(groupRows), b.sub(numRowTiles(), first));
+    column = b.div(inGroup, rows);
+    row = b.add(first, b.sub(inGroup, b.mul(column, rows)));
+  }
+  values[op.getRow()] = {b.mul(row, config().getTileM())};
+  values[op.getColumn()] = {b.mul(column, config().getTileN())};
+}
 
 void KernelEmitter::emitOp(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
@@ -246,15 +305,7 @@ void KernelEmitter::emitOp(Operation *op) {
         values[mul] = {b.mul(index(mul.getLhs()), index(mul.getRhs())),
                        b.mul(group(mul.getLhs()), group(mul.getRhs()))};
       })
-      .Case([&](TileOriginOp origin) {
-        int64_t tiles =
-            llvm::divideCeil(origin.getColumns(), config().getTileN());
-        Value block = b.blockId();
-        values[origin.getRow()] = {
-            b.mul(b.div(block, tiles), config().getTileM())};
-        values[origin.getColumn()] = {
-            b.mul(b.rem(block, tiles), config().getTileN())};
-      })
+      .Case([&](TileOriginOp origin) { emitTileOrigin(origin); })
       // The family starts from zero by itself.
       .Case([&](ZeroAccOp zero) { values[zero] = {}; })
       .Case([&](FillOp fill) {

@@ -43,6 +43,20 @@ public:
   void emitBefore();
   void emitAfter();
 
+  /// The tile that emitBefore() starts from (i32); without it, the CTA's
+  /// number. And how many there are.
+  void setTile(Value number) { tile = number; }
+  /// Of a persistent CTA: tiles are firstTile(), + tileStep(), … below
+  /// numTiles(). The CTAs of a cluster count rows of tiles.
+  Value firstTile();
+  Value tileStep();
+  Value numTiles();
+
+  /// What row sums over a cluster need in shared memory: families with such a
+  /// layout reserve it, and one thread initialises its barriers.
+  void allocateExchanges();
+  void initializeExchanges();
+
   /// Families set this before emitBefore().
   RowLayout layout;
 
@@ -71,6 +85,9 @@ public:
 
 private:
   void createFunction();
+  int64_t numColumnTiles();
+  Value numRowTiles();
+  void emitTileOrigin(TileOriginOp op);
   mlir::DictionaryAttr launchAbi();
   void emitOp(mlir::Operation *op);
 
@@ -79,6 +96,9 @@ private:
   void emitMap(MapOp op);
   void emitAccumulate(AccumulateOp op);
   void emitRowCombine(RowCombineOp op);
+  void exchangeInCluster(RowCombineOp op, Values &sums);
+  /// One for each team and each of two rounds.
+  int64_t numExchangeSlots() { return 2 * layout.numTeams; }
   void emitLoadColvec(LoadColvecOp op);
   void emitLoadFrag(LoadFragOp op);
   void emitStoreFrag(StoreFragOp op);
@@ -101,10 +121,15 @@ private:
   PipelineOp ring;
   MmaFamily &family;
   mlir::LLVM::LLVMFuncOp function;
-  Value dynamicShared, rowsArgument;
+  Value dynamicShared, rowsArgument, tile;
+  int64_t sliceNumber = 0; ///< of the slice under way, where they are unrolled
   llvm::DenseMap<Value, Values> values;
   llvm::DenseMap<Value, Value> pointers, tensorMaps;
   int64_t sharedBytes = 0;
+  struct Exchange {
+    int64_t slots = 0, barriers = 0; ///< offsets in shared memory
+  };
+  llvm::DenseMap<RowCombineOp, Exchange> exchanges;
 };
 
 } // namespace flashnorm::kernel

@@ -35,9 +35,16 @@ struct RowLayout {
   int64_t run = 1;
   /// Lanes that share a row: neighbours, a power of two.
   int64_t lanesPerRow = 1;
+  mlir::Value laneInRow; ///< needed in clusters
   /// Warps that share a row, and this thread's rank among them.
   int64_t warpsPerRow = 1;
   mlir::Value warpInRow;
+  /// A row is shared with the other CTA of a cluster of two. `round` (i32)
+  /// counts the tiles of these threads; threads that count apart are different
+  /// teams.
+  bool isInCluster = false;
+  mlir::Value round, team;
+  int64_t numTeams = 1;
 };
 
 class MmaFamily {
@@ -52,7 +59,10 @@ public:
   virtual int64_t numThreads(ConfigAttr config) = 0;
   /// Loads go through TMA tensor maps; else through pointers.
   virtual bool usesTensorMaps() = 0;
-  /// Threads of the epilogue, and the barrier that joins them.
+  /// CTAs of an SM that stay there and work on one tile after the other; 0:
+  /// there is a CTA for each tile.
+  virtual int64_t numPersistentCTAs() { return 0; }
+  /// Threads that share a tile's epilogue, and the barrier that joins them.
   virtual int64_t numEpilogueThreads(ConfigAttr config) = 0;
   virtual int64_t epilogueBarrier() = 0;
 
@@ -75,6 +85,19 @@ public:
                            int64_t slice) = 0;
   virtual void writeSlice(KernelEmitter &emitter, Values &acc, int64_t slice,
                           mlir::ValueRange values) = 0;
+
+  /// Boxes in which the family stores results of an element type by TMA; none:
+  /// it stores through a pointer, and storeFrag is not called.
+  struct StoreBox {
+    int64_t columns, rows, swizzle;
+  };
+  virtual std::optional<StoreBox> storeBox(ConfigAttr config,
+                                           mlir::Type elementType) {
+    return std::nullopt;
+  }
+  /// Stores a slice, rows outermost.
+  virtual void storeFrag(KernelEmitter &emitter, StoreFragOp op, int64_t slice,
+                         mlir::ValueRange frag) {}
 };
 
 std::unique_ptr<MmaFamily> createMmaSync();

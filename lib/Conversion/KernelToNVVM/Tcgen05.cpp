@@ -129,7 +129,12 @@ void Tcgen05::emit(KernelEmitter &emitter) {
       [&] {
         b.ifThenElse(
             b.equal(warp, 0),
-            [&] { b.ifThen(b.elect(), [&] { ring.produce(); }); },
+            [&] {
+              b.ifThen(b.elect(), [&] {
+                ring.prefetchTensorMaps();
+                ring.produce({b.i32(0), b.i32(1)});
+              });
+            },
             [&] { b.ifThen(b.elect(), [&] { emitMmaWarp(emitter, ring); }); });
         b.syncWarp();
       },

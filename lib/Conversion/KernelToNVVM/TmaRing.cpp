@@ -15,7 +15,8 @@ using Values = DeviceBuilder::Values;
 TmaRing::TmaRing(KernelEmitter &emitter, int64_t consumers)
     : emitter(emitter), stages(emitter.pipeline().getStages()),
       consumers(consumers), full(emitter.allocateShared(8 * stages, 8)),
-      empty(emitter.allocateShared(8 * stages, 8)) {}
+      empty(emitter.allocateShared(8 * stages, 8)),
+      untouched(emitter.allocateShared(8, 8)) {}
 
 void TmaRing::initialize() {
   DeviceBuilder &b = emitter.builder();
@@ -23,6 +24,7 @@ void TmaRing::initialize() {
     b.mbarrierInit(emitter.shared(full + 8 * stage), 1);
     b.mbarrierInit(emitter.shared(empty + 8 * stage), consumers);
   }
+  b.mbarrierInit(emitter.shared(untouched), 1);
 }
 
 void TmaRing::waitFull(Value stage, Value parity) {
@@ -38,6 +40,10 @@ void TmaRing::release(Value stage) {
   emitter.builder().mbarrierArrive(emptyBarrier(stage));
 }
 
+void TmaRing::schedulingBoundary() {
+  emitter.builder().schedulingBoundary(emitter.shared(untouched));
+}
+
 std::pair<Value, Value> TmaRing::advance(Value stage, Value parity) {
   DeviceBuilder &b = emitter.builder();
   Value next = b.add(stage, 1);
@@ -46,44 +52,56 @@ std::pair<Value, Value> TmaRing::advance(Value stage, Value parity) {
           b.select(wraps, b.bitXor(parity, 1), parity)};
 }
 
-void TmaRing::produce() {
+std::pair<Value, Value> TmaRing::skip(Value stage, Value parity) {
+  DeviceBuilder &b = emitter.builder();
+  int64_t count = emitter.numKTiles();
+  Value next = b.add(stage, count % stages);
+  Value wraps = b.less(b.i32(stages - 1), next);
+  Value turned = b.bitXor(parity, count / stages % 2);
+  return {b.select(wraps, b.sub(next, stages), next),
+          b.select(wraps, b.bitXor(turned, 1), turned)};
+}
+
+void TmaRing::prefetchTensorMaps() {
+  DeviceBuilder &b = emitter.builder();
+  for (LoadOp load : emitter.pipeline().getProduce().front().getOps<LoadOp>())
+    b.prefetchTensorMap(emitter.tensorMap(load.getSource()));
+}
+
+Values TmaRing::produce(ValueRange position) {
   DeviceBuilder &b = emitter.builder();
   PipelineOp ring = emitter.pipeline();
   Block &body = ring.getProduce().front();
   int64_t bytes = 0;
-  for (LoadOp load : body.getOps<LoadOp>()) {
+  for (LoadOp load : body.getOps<LoadOp>())
     bytes += TmaBoxes(cast<SmemType>(load.getTarget().getType())).totalBytes();
-    b.prefetchTensorMap(emitter.tensorMap(load.getSource()));
-  }
-  // Parity 1 of a fresh barrier counts as complete: all stages start empty.
-  b.loop(emitter.numKTiles(), {b.i32(0), b.i32(1)},
-         [&](Value kTile, ValueRange carried) {
-           Value stage = carried[0], parity = carried[1];
-           b.mbarrierWait(emptyBarrier(stage), parity);
-           Value arrived = emitter.shared(full, b.shl(stage, 3));
-           b.mbarrierExpectTx(arrived, bytes);
-           emitter[body.getArgument(0)] = {b.mul(kTile, ring.getStep())};
-           Value stageOffset = b.mul(stage, emitter.stageBytes());
-           for (LoadOp load : body.getOps<LoadOp>()) {
-             auto slot = cast<BlockArgument>(load.getTarget());
-             TmaBoxes boxes(cast<SmemType>(slot.getType()));
-             int64_t offset = emitter.slotOffset(slot.getArgNumber() - 1);
-             for (int64_t column = 0; column < boxes.columnBlocks; ++column)
-               for (int64_t row = 0; row < boxes.rowBlocks; ++row)
-                 b.tmaLoad(
-                     emitter.shared(offset +
-                                        column * boxes.columnBlockStride() +
-                                        row * boxes.bytes(),
-                                    stageOffset),
-                     emitter.tensorMap(load.getSource()),
-                     b.add(emitter.index(load.getColumn()),
-                           column * boxes.columns),
-                     b.add(emitter.index(load.getRow()), row * boxes.rows),
-                     arrived);
-           }
-           auto [nextStage, nextParity] = advance(stage, parity);
-           return Values{nextStage, nextParity};
-         });
+  return b.loop(
+      emitter.numKTiles(), position, [&](Value kTile, ValueRange carried) {
+        Value stage = carried[0], parity = carried[1];
+        b.mbarrierWait(emptyBarrier(stage), parity);
+        Value arrived = emitter.shared(full, b.shl(stage, 3));
+        b.mbarrierExpectTx(arrived, bytes);
+        emitter[body.getArgument(0)] = {b.mul(kTile, ring.getStep())};
+        Value stageOffset = b.mul(stage, emitter.stageBytes());
+        for (LoadOp load : body.getOps<LoadOp>()) {
+          auto slot = cast<BlockArgument>(load.getTarget());
+          TmaBoxes boxes(cast<SmemType>(slot.getType()));
+          int64_t offset = emitter.slotOffset(slot.getArgNumber() - 1);
+          for (int64_t column = 0; column < boxes.columnBlocks; ++column)
+            for (int64_t row = 0; row < boxes.rowBlocks; ++row)
+              b.tmaLoad(emitter.shared(offset +
+                                           column * boxes.columnBlockStride() +
+                                           row * boxes.bytes(),
+                                       stageOffset),
+                        emitter.tensorMap(load.getSource()),
+                        b.add(emitter.index(load.getColumn()),
+                              column * boxes.columns),
+                        b.add(emitter.index(load.getRow()), row * boxes.rows),
+                        arrived);
+        }
+        auto [nextStage, nextParity] = advance(stage, parity);
+        return Values{nextStage, nextParity};
+      });
 }
 
 LogicalResult TmaRing::check(FuncOp func, PipelineOp pipeline) {

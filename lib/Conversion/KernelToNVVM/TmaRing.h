@@ -17,21 +17,29 @@ namespace flashnorm::kernel {
 class TmaRing {
 public:
   using Value = mlir::Value;
+  using ValueRange = mlir::ValueRange;
+  using Values = DeviceBuilder::Values;
 
   /// `consumers`: arrivals that empty a stage.
   TmaRing(KernelEmitter &emitter, int64_t consumers);
 
   /// Initialises the barriers; one thread calls it, a CTA barrier follows.
   void initialize();
-  /// The producer's loop, for one thread.
-  void produce();
+  void prefetchTensorMaps();
+  /// The producer's loop over one tile, for one thread; from and to (stage,
+  /// parity). A producer starts at stage 0 with parity 1, which a fresh barrier
+  /// counts as complete: all stages start empty.
+  Values produce(ValueRange position);
 
   /// Waits until the stage is full.
   void waitFull(Value stage, Value parity);
   void release(Value stage);
+  /// See DeviceBuilder.
+  void schedulingBoundary();
   Value emptyBarrier(Value stage);
-  /// Advances (stage, parity).
+  /// Advances (stage, parity) by one stage, or by the stages of a whole tile.
   std::pair<Value, Value> advance(Value stage, Value parity);
+  std::pair<Value, Value> skip(Value stage, Value parity);
 
   /// Emits an error unless TMA and MMA descriptors can express the slots.
   static llvm::LogicalResult check(FuncOp func, PipelineOp pipeline);
@@ -39,7 +47,7 @@ public:
 private:
   KernelEmitter &emitter;
   int64_t stages, consumers;
-  int64_t full, empty; ///< offsets in shared memory
+  int64_t full, empty, untouched; ///< offsets in shared memory
 };
 
 } // namespace flashnorm::kernel

@@ -10,6 +10,11 @@
 // rows: warp w rows 16w to 16w + 15, spread over lanes as for mma.sync (PTX
 // ISA, "Register Fragments and Shared Memory Matrix Layouts for wgmma").
 //
+// CTAs are persistent: they take tile after tile, and the ring runs on from one
+// to the next, so that loads of a tile run under the epilogue of the one
+// before. With the schedule ping_pong also the MMAs do: the consumers take
+// turns.
+//
 //===----------------------------------------------------------------------===//
 
 #include "KernelEmitter.h"
@@ -25,9 +30,10 @@ class Wgmma : public MmaFamily {
 public:
   LogicalResult check(FuncOp func, PipelineOp pipeline) override;
   int64_t numThreads(ConfigAttr config) override {
-    return 128 + numEpilogueThreads(config);
+    return 128 + 128 * numConsumers(config);
   }
   bool usesTensorMaps() override { return true; }
+  int64_t numPersistentCTAs() override { return 1; }
   int64_t numEpilogueThreads(ConfigAttr config) override {
     return 128 * config.getWarpsM() * config.getWarpsN();
   }
@@ -37,12 +43,22 @@ public:
                    int64_t slice) override;
   void writeSlice(KernelEmitter &emitter, Values &acc, int64_t slice,
                   ValueRange values) override;
+  std::optional<StoreBox> storeBox(ConfigAttr config,
+                                   Type elementType) override;
+  void storeFrag(KernelEmitter &emitter, StoreFragOp op, int64_t slice,
+                 ValueRange frag) override;
 
 private:
+  static int64_t numConsumers(ConfigAttr config) {
+    return config.isPingPong() ? 2 : config.getWarpsM() * config.getWarpsN();
+  }
   void setUp(KernelEmitter &emitter);
+  void emitProducer(KernelEmitter &emitter, TmaRing &ring);
   void emitConsumer(KernelEmitter &emitter, TmaRing &ring);
+  Values emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
+                  ValueRange position);
   Values emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
-                 ValueRange acc, Value accumulate);
+                 ValueRange acc);
   void emitStatistic(KernelEmitter &emitter, AccumulateTileOp op,
                      Value stageOffset);
   /// Position of (row r of the thread, column c of the slice).
@@ -51,7 +67,11 @@ private:
   }
 
   int64_t groupColumns = 0; ///< of a consumer warpgroup
-  Value thread, lane, warp, groupM, groupN;
+  Value thread, lane, warp, consumer, groupM, groupN;
+  /// First row of the warp in the tile.
+  Value warpRow;
+  /// Shared memory of each store: a box for each consumer warp.
+  llvm::DenseMap<StoreFragOp, int64_t> staging;
 };
 } // namespace
 
@@ -68,6 +88,11 @@ LogicalResult Wgmma::check(FuncOp func, PipelineOp pipeline) {
   if (groups > 2)
     return func.emitOpError()
            << "has registers for 2 consumer warpgroups, got " << groups;
+  if (config.isPingPong() && groups != 1)
+    return func.emitOpError()
+           << "ping_pong gives each of 2 warpgroups a tile; "
+              "warps must be 1x1, got "
+           << config.getWarpsM() << "x" << config.getWarpsN();
   if (config.getTileM() != 64 * config.getWarpsM())
     return func.emitOpError()
            << "wgmma needs 64 rows a warpgroup; the tile has "
@@ -87,6 +112,12 @@ LogicalResult Wgmma::check(FuncOp func, PipelineOp pipeline) {
              << "wgmma needs a multiple of 64 columns a warpgroup for B [k][n],"
                 " got "
              << columns;
+  // A tensor map has one box.
+  for (LoadOp load : pipeline.getProduce().front().getOps<LoadOp>())
+    for (Operation *user : load.getSource().getUsers())
+      if (isa<StoreFragOp>(user))
+        return user->emitOpError() << "stores to an array that the pipeline "
+                                      "loads";
   return TmaRing::check(func, pipeline);
 }
 
@@ -97,15 +128,17 @@ void Wgmma::setUp(KernelEmitter &emitter) {
   thread = b.threadId(numThreads(config));
   lane = b.bitAnd(thread, 31);
   warp = b.broadcastLane0(b.shr(thread, 5));
-  Value consumer = b.sub(b.shr(warp, 2), 1);
-  // With one warpgroup across, its rank is a constant that masks fold with.
-  groupM = b.rem(consumer, config.getWarpsM());
+  consumer = b.sub(b.shr(warp, 2), 1);
+  // With one warpgroup down or across, its rank is a constant that masks fold
+  // with.
+  groupM =
+      config.getWarpsM() == 1 ? b.i32(0) : b.rem(consumer, config.getWarpsM());
   groupN =
       config.getWarpsN() == 1 ? b.i32(0) : b.div(consumer, config.getWarpsM());
+  warpRow = b.add(b.mul(groupM, 64), b.mul(b.bitAnd(warp, 3), 16));
 
   RowLayout &layout = emitter.layout;
-  layout.row = b.add(b.add(b.mul(groupM, 64), b.mul(b.bitAnd(warp, 3), 16)),
-                     b.shr(lane, 2));
+  layout.row = b.add(warpRow, b.shr(lane, 2));
   layout.groupColumn = b.mul(groupN, groupColumns);
   layout.column = b.add(layout.groupColumn, b.shl(b.bitAnd(lane, 3), 1));
   layout.rows = {0, 8};
@@ -116,35 +149,56 @@ void Wgmma::setUp(KernelEmitter &emitter) {
   layout.lanesPerRow = 4;
   layout.warpsPerRow = config.getWarpsN();
   layout.warpInRow = groupN;
+  layout.isInCluster = config.getCluster() > 1;
+  layout.laneInRow = b.bitAnd(lane, 3);
+  layout.team = consumer;
+  layout.numTeams = numConsumers(config);
 }
 
 void Wgmma::emit(KernelEmitter &emitter) {
   DeviceBuilder &b = emitter.builder();
+  ConfigAttr config = emitter.config();
   setUp(emitter);
-  emitter.emitBefore();
-  // One arrival per consumer warp: each has read its part of the stage.
-  TmaRing ring(emitter, numEpilogueThreads(emitter.config()) / 32);
+  // One arrival per warp that multiplies: each has read its part of the stage.
+  TmaRing ring(emitter, config.getWarpsM() * config.getWarpsN() * 4);
+  emitter.allocateExchanges();
   b.ifThen(b.equal(thread, 0), [&] {
     ring.initialize();
+    emitter.initializeExchanges();
     b.fenceBarrierInit();
   });
-  b.barrier(0, 0);
+  if (config.getCluster() > 1)
+    b.clusterBarrier();
+  else
+    b.barrier(0, 0);
   // With two consumers the launch bound leaves 168 registers a thread; the
   // producer gives its own up.
-  bool moveRegisters = numThreads(emitter.config()) > 256;
+  bool moveRegisters = numThreads(config) > 256;
   b.ifThenElse(
       b.less(warp, 4),
       [&] {
         if (moveRegisters)
           b.setMaxRegisters(40, /*increase=*/false);
-        b.ifThen(b.equal(warp, 0),
-                 [&] { b.ifThen(b.elect(), [&] { ring.produce(); }); });
+        b.ifThen(b.equal(warp, 0), [&] {
+          b.ifThen(b.elect(), [&] { emitProducer(emitter, ring); });
+        });
       },
       [&] {
         if (moveRegisters)
           b.setMaxRegisters(232, /*increase=*/true);
         emitConsumer(emitter, ring);
       });
+}
+
+void Wgmma::emitProducer(KernelEmitter &emitter, TmaRing &ring) {
+  DeviceBuilder &b = emitter.builder();
+  ring.prefetchTensorMaps();
+  b.loop(emitter.firstTile(), emitter.numTiles(), emitter.tileStep(),
+         {b.i32(0), b.i32(1)}, [&](Value tile, ValueRange position) {
+           emitter.setTile(tile);
+           emitter.emitBefore();
+           return ring.produce(position);
+         });
 }
 
 /// Shared-memory matrix descriptor (PTX ISA, "Matrix descriptor format" of
@@ -155,13 +209,15 @@ static int64_t descriptorBits(int64_t leadingBytes, int64_t strideBytes) {
 }
 
 Values Wgmma::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
-                      ValueRange acc, Value accumulate) {
+                      ValueRange acc) {
   DeviceBuilder &b = emitter.builder();
   auto slotOffset = [&](Value slot) {
     return emitter.slotOffset(cast<BlockArgument>(slot).getArgNumber() - 1);
   };
   auto descriptor = [&](Value address, int64_t bits) -> Value {
-    Value units = arith::ExtUIOp::create(b, b.getI64Type(), b.shr(address, 4));
+    // 18 bits are the offset in the CTA; in a cluster the rank is above them.
+    Value units = arith::ExtUIOp::create(
+        b, b.getI64Type(), b.shr(b.bitAnd(address, 0x3ffff), 4));
     return arith::OrIOp::create(b, units, b.i64(bits));
   };
   // A and B [n][k]: rows of 128 bytes, 8 of them 1024 bytes apart. B [k][n]:
@@ -190,7 +246,7 @@ Values Wgmma::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
     descriptorsB.push_back(
         b.createOrFold<arith::AddIOp>(baseB, b.i64(stepB * step)));
   }
-  return b.wgmma(acc, descriptorsA, descriptorsB, accumulate,
+  return b.wgmma(acc, groupColumns, descriptorsA, descriptorsB,
                  emitter.elementType(), /*transposeB=*/!isColumnsByDepth);
 }
 
@@ -201,8 +257,7 @@ void Wgmma::emitStatistic(KernelEmitter &emitter, AccumulateTileOp op,
   SharedTile tile(cast<SmemType>(slot.getType()));
   int64_t offset = emitter.slotOffset(slot.getArgNumber() - 1);
   Value low = b.bitAnd(lane, 15), high = b.shr(lane, 4);
-  Value row =
-      b.add(b.add(b.mul(groupM, 64), b.mul(b.bitAnd(warp, 3), 16)), low);
+  Value row = b.add(warpRow, low);
   Value base = b.add(stageOffset, b.mul(row, tile.rowBytes()));
   Value mask = tile.mask(b, low);
   Values sums = emitter[op.getInit()];
@@ -215,63 +270,123 @@ void Wgmma::emitStatistic(KernelEmitter &emitter, AccumulateTileOp op,
   emitter[op.getResult()] = sums;
 }
 
+/// Named barriers of the consumers that take turns: turnBarrier + consumer.
+static constexpr int64_t turnBarrier = 2;
+
 void Wgmma::emitConsumer(KernelEmitter &emitter, TmaRing &ring) {
+  DeviceBuilder &b = emitter.builder();
+  Value first = emitter.firstTile(), step = emitter.tileStep();
+  // Stage, parity, number of the tile.
+  Values position{b.i32(0), b.i32(0), b.i32(0)};
+  if (emitter.config().isPingPong()) {
+    // The ring's stages belong to the tiles in turn.
+    auto [stage, parity] = ring.skip(position[0], position[1]);
+    Value isSecond = b.equal(consumer, 1);
+    position = {b.select(isSecond, stage, position[0]),
+                b.select(isSecond, parity, position[1]), position[2]};
+    first = b.add(first, b.mul(consumer, step));
+    step = b.shl(step, 1);
+  }
+  b.loop(first, emitter.numTiles(), step, position,
+         [&](Value tile, ValueRange position) {
+           return emitTile(emitter, ring, tile, position);
+         });
+  // Shared memory must not go before it was stored.
+  if (!staging.empty())
+    b.ifThen(b.equal(lane, 0), [&] { b.bulkWaitRead(); });
+  // Nor while the other CTA sends to it.
+  if (emitter.layout.isInCluster)
+    b.clusterBarrier();
+}
+
+Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
+                       ValueRange position) {
   DeviceBuilder &b = emitter.builder();
   PipelineOp pipeline = emitter.pipeline();
   Block &body = pipeline.getConsume().front();
   int64_t numSlots = pipeline.getProduce().getNumArguments() - 1;
   size_t accCount = groupColumns / 2, rowCount = emitter.layout.rows.size();
+  bool isPingPong = emitter.config().isPingPong();
   Value isSignalling = b.equal(lane, 0);
   auto release = [&](Value stage) {
     b.syncWarp();
     b.ifThen(isSignalling, [&] { ring.release(stage); });
   };
+  emitter.setTile(tile);
+  emitter.emitBefore();
+
+  // Wait for this warpgroup's turn to multiply: all but the CTA's first tile
+  // have one before.
+  constexpr int64_t turnThreads = 256;
+  if (isPingPong)
+    b.ifThen(b.less(emitter.firstTile(), tile),
+             [&] { b.barrierSync(b.add(consumer, turnBarrier), turnThreads); });
+
+  // One stage: its MMAs, and under them its statistics. `rowvecs` side by side.
+  auto multiply = [&](Value stage, Value parity, ValueRange acc,
+                      ValueRange rowvecs) {
+    for (Value argument : body.getArguments().drop_front(2 + numSlots)) {
+      emitter[argument] = Values(rowvecs.take_front(rowCount));
+      rowvecs = rowvecs.drop_front(rowCount);
+    }
+    ring.waitFull(stage, parity);
+    Value stageOffset = b.mul(stage, emitter.stageBytes());
+    Values results;
+    for (MmaOp mma : body.getOps<MmaOp>())
+      results = emitMma(emitter, mma, stageOffset, acc);
+    for (AccumulateTileOp op : body.getOps<AccumulateTileOp>())
+      emitStatistic(emitter, op, stageOffset);
+    for (Value value :
+         cast<YieldOp>(body.getTerminator()).getValues().drop_front())
+      results.append(emitter[value]);
+    return results;
+  };
+  Values rowvecs;
+  for (Value init : pipeline.getInits().drop_front())
+    rowvecs.append(emitter[init]);
 
   // Carried: stage, parity, the stage before, accumulators, rowvecs.
-  Values inits{b.i32(0), b.i32(0), b.i32(0)};
-  Value poison = LLVM::PoisonOp::create(b, b.getF32Type());
-  inits.append(accCount, poison);
-  for (Value init : pipeline.getInits().drop_front())
-    inits.append(emitter[init]);
-  Values results =
-      b.loop(emitter.numKTiles(), inits, [&](Value kTile, ValueRange carried) {
-        Value stage = carried[0], parity = carried[1], previous = carried[2];
-        Values acc(carried.slice(3, accCount));
-        size_t position = 3 + accCount;
-        for (Value argument : body.getArguments().drop_front(2 + numSlots)) {
-          emitter[argument] = Values(carried.slice(position, rowCount));
-          position += rowCount;
-        }
-        ring.waitFull(stage, parity);
-        Value stageOffset = b.mul(stage, emitter.stageBytes());
-        Value accumulate = arith::ExtUIOp::create(
-            b, b.getI32Type(),
-            arith::CmpIOp::create(b, arith::CmpIPredicate::ne, kTile,
-                                  b.i32(0)));
-        // MMAs first: the statistics run under them.
-        for (MmaOp mma : body.getOps<MmaOp>())
-          acc = emitMma(emitter, mma, stageOffset, acc, accumulate);
-        for (AccumulateTileOp op : body.getOps<AccumulateTileOp>())
-          emitStatistic(emitter, op, stageOffset);
-        // The stage before is free once its MMAs are done.
-        acc = b.wgmmaWait(acc, 1);
-        b.ifThen(b.less(b.i32(0), kTile), [&] { release(previous); });
-        auto [nextStage, nextParity] = ring.advance(stage, parity);
-        Values next{nextStage, nextParity, stage};
-        next.append(acc);
-        for (Value value :
-             cast<YieldOp>(body.getTerminator()).getValues().drop_front())
-          next.append(emitter[value]);
-        return next;
-      });
+  auto [second, secondParity] = ring.advance(position[0], position[1]);
+  Values results{second, secondParity, position[0]};
+  results.append(multiply(position[0], position[1], {}, rowvecs));
+  if (emitter.numKTiles() > 1)
+    results = b.loop(
+        emitter.numKTiles() - 1, results, [&](Value, ValueRange carried) {
+          Value stage = carried[0];
+          Values values =
+              multiply(stage, carried[1], carried.slice(3, accCount),
+                       carried.drop_front(3 + accCount));
+          // The stage before is free once its MMAs are done.
+          Values acc =
+              b.wgmmaWait(ArrayRef<Value>(values).take_front(accCount), 1);
+          release(carried[2]);
+          auto [nextStage, nextParity] = ring.advance(stage, carried[1]);
+          Values next{nextStage, nextParity, stage};
+          next.append(acc);
+          next.append(values.begin() + accCount, values.end());
+          return next;
+        });
+  // The other one's turn, if it has a tile after this one.
+  if (isPingPong)
+    b.ifThen(b.less(b.add(tile, emitter.tileStep()), emitter.numTiles()), [&] {
+      b.barrierArrive(b.sub(b.i32(turnBarrier + 1), consumer), turnThreads);
+    });
   Values acc(ArrayRef<Value>(results).slice(3, accCount));
   emitter[pipeline.getResults().front()] = b.wgmmaWait(acc, 0);
+  release(results[2]);
+  ring.schedulingBoundary();
   ArrayRef<Value> rest = ArrayRef<Value>(results).drop_front(3 + accCount);
   for (Value result : pipeline.getResults().drop_front()) {
     emitter[result] = Values(rest.take_front(rowCount));
     rest = rest.drop_front(rowCount);
   }
+  emitter.layout.round = position[2];
   emitter.emitAfter();
+  Value round = b.add(position[2], 1);
+  if (!isPingPong)
+    return {results[0], results[1], round};
+  auto [stage, parity] = ring.skip(results[0], results[1]);
+  return {stage, parity, round};
 }
 
 Values Wgmma::readSlice(KernelEmitter &emitter, ValueRange acc, int64_t slice) {
@@ -287,4 +402,90 @@ void Wgmma::writeSlice(KernelEmitter &emitter, Values &acc, int64_t slice,
   for (int64_t r = 0; r < 2; ++r)
     for (int64_t c = 0; c < 8; ++c)
       acc[accIndex(slice, r, c)] = values[r * 8 + c];
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+std::optional<MmaFamily::StoreBox> Wgmma::storeBox(ConfigAttr config,
+                                                   Type elementType) {
+  // A warp's rows, and as many columns as 128 bytes hold or half of them:
+  // boxes must not hang over the warpgroup's columns.
+  int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
+  int64_t columns = config.getTileN() / config.getWarpsN();
+  int64_t box = bytes == 2 && columns % 64 == 0 ? 64 : 32;
+  return StoreBox{box, 16, box * bytes};
+}
+
+void Wgmma::storeFrag(KernelEmitter &emitter, StoreFragOp op, int64_t slice,
+                      ValueRange frag) {
+  DeviceBuilder &b = emitter.builder();
+  Type element = cast<MemRefType>(op.getTarget().getType()).getElementType();
+  StoreBox box = *storeBox(emitter.config(), element);
+  const RowLayout &layout = emitter.layout;
+  int64_t boxBytes = box.swizzle * box.rows;
+  auto insertion = staging.try_emplace(op, 0);
+  int64_t &offset = insertion.first->second;
+  if (insertion.second) // swizzles repeat after 1024 bytes
+    offset = emitter.allocateShared(
+        4 * numConsumers(emitter.config()) * boxBytes, 1024);
+  Value warpOffset = b.mul(b.sub(warp, 4), boxBytes);
+  int64_t slicesInBox = box.columns / layout.sliceColumns;
+  int64_t part = slice % slicesInBox;
+  Value isStoring = b.equal(lane, 0);
+
+  // The store before has read the box.
+  if (part == 0) {
+    b.ifThen(isStoring, [&] { b.bulkWaitRead(); });
+    b.syncWarp();
+  }
+  // 16-byte chunks of a row are xored with row bits: TMA's swizzle.
+  auto chunkAddress = [&](Value row, Value chunk, Value inChunk) {
+    Value mask =
+        box.swizzle == 128 ? b.bitAnd(row, 7) : b.bitAnd(b.shr(row, 1), 3);
+    Value inBox =
+        b.add(b.mul(row, box.swizzle), b.shl(b.bitXor(chunk, mask), 4));
+    if (inChunk)
+      inBox = b.add(inBox, inChunk);
+    return emitter.shared(offset, b.add(warpOffset, inBox));
+  };
+  auto at = [&](int64_t r, int64_t c) { return frag[r * 8 + c]; };
+  if (element.getIntOrFloatBitWidth() == 16) {
+    // 16 rows x 16 columns at a time: the matrices are (rows 0-7, columns
+    // 0-7), (8-15, 0-7), (0-7, 8-15), (8-15, 8-15).
+    Value row = b.bitAnd(lane, 15), half = b.shr(lane, 4);
+    for (int64_t step = 0; step < 2; ++step) {
+      Values matrices;
+      for (int64_t matrix = 0; matrix < 4; ++matrix) {
+        int64_t r = matrix % 2, c = 4 * step + matrix / 2 * 2;
+        matrices.push_back(b.pack(at(r, c), at(r, c + 1), element));
+      }
+      b.stMatrix(chunkAddress(row, b.add(half, part * 4 + step * 2), Value()),
+                 matrices);
+    }
+  } else {
+    Value inChunk = b.shl(b.bitAnd(lane, 1), 3);
+    Value half = b.bitAnd(b.shr(lane, 1), 1);
+    for (int64_t r = 0; r < 2; ++r)
+      for (int64_t c = 0; c < 8; c += 2) {
+        Value row = b.add(b.shr(lane, 2), 8 * r);
+        Value pair =
+            LLVM::PoisonOp::create(b, VectorType::get(2, b.getF32Type()));
+        for (int64_t i = 0; i < 2; ++i)
+          pair = LLVM::InsertElementOp::create(b, pair, at(r, c + i), b.i32(i));
+        b.store(pair, chunkAddress(row, b.add(half, c), inChunk), 8);
+      }
+  }
+  if (part != slicesInBox - 1)
+    return;
+  b.fenceProxyAsync();
+  b.syncWarp();
+  b.ifThen(isStoring, [&] {
+    b.tmaStore(emitter.tensorMap(op.getTarget()),
+               emitter.shared(offset, warpOffset),
+               b.sub(emitter.group(op.getColumn()), part * layout.sliceColumns),
+               b.add(emitter.index(op.getRow()), warpRow));
+    b.bulkCommit();
+  });
 }

@@ -44,6 +44,42 @@ static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNormDialect.cpp.inc"
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNormEnums.cpp.inc"
 
+/// `, schedule = ping_pong, cluster = 2`; what is the default is left out.
+static ParseResult parsePlacement(AsmParser &parser, PlanSchedule &schedule,
+                                  int64_t &cluster) {
+  schedule = PlanSchedule::Cooperative;
+  cluster = 1;
+  bool seenSchedule = false, seenCluster = false;
+  while (succeeded(parser.parseOptionalComma())) {
+    if (!seenSchedule && succeeded(parser.parseOptionalKeyword("schedule"))) {
+      seenSchedule = true;
+      if (parser.parseEqual())
+        return failure();
+      FailureOr<PlanSchedule> parsed = FieldParser<PlanSchedule>::parse(parser);
+      if (failed(parsed))
+        return failure();
+      schedule = *parsed;
+      continue;
+    }
+    if (!seenCluster && succeeded(parser.parseOptionalKeyword("cluster"))) {
+      seenCluster = true;
+      if (parser.parseEqual() || parser.parseInteger(cluster))
+        return failure();
+      continue;
+    }
+    return parser.emitError(parser.getCurrentLocation(),
+                            "expected 'schedule' or 'cluster', each once");
+  }
+  return success();
+}
+static void printPlacement(AsmPrinter &printer, PlanSchedule schedule,
+                           int64_t cluster) {
+  if (schedule != PlanSchedule::Cooperative)
+    printer << ", schedule = " << stringifyPlanSchedule(schedule);
+  if (cluster != 1)
+    printer << ", cluster = " << cluster;
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNormAttrs.cpp.inc"
 
@@ -219,7 +255,8 @@ LogicalResult NormAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                PlanStrategy strategy, StringRef chip,
                                PlanFamily family, ArrayRef<int64_t> tile,
-                               ArrayRef<int64_t> warps, int64_t stages) {
+                               ArrayRef<int64_t> warps, int64_t stages,
+                               PlanSchedule, int64_t cluster) {
   if (tile.size() != 3)
     return emitError() << "tile needs 3 sizes (rows, columns, depth), got "
                        << tile.size();
@@ -234,5 +271,7 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "warp counts must be positive, got " << size;
   if (stages <= 0)
     return emitError() << "stages must be positive, got " << stages;
+  if (cluster <= 0)
+    return emitError() << "cluster must be positive, got " << cluster;
   return success();
 }

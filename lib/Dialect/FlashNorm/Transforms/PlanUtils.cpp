@@ -92,6 +92,8 @@ Plan flashnorm::getPlan(PlanAttr attr) {
   plan.warpsM = attr.getWarps()[0];
   plan.warpsN = attr.getWarps()[1];
   plan.stages = attr.getStages();
+  plan.schedule = Schedule(int(attr.getSchedule()));
+  plan.cluster = attr.getCluster();
   return plan;
 }
 
@@ -99,7 +101,8 @@ PlanAttr flashnorm::getPlanAttr(MLIRContext *context, const Plan &plan) {
   return PlanAttr::get(context, PlanStrategy(int(plan.strategy)), plan.chip,
                        PlanFamily(int(plan.family)),
                        {plan.tileM, plan.tileN, plan.tileK},
-                       {plan.warpsM, plan.warpsN}, plan.stages);
+                       {plan.warpsM, plan.warpsN}, plan.stages,
+                       PlanSchedule(int(plan.schedule)), plan.cluster);
 }
 
 LogicalResult flashnorm::verifyPlanOf(MatmulOp op) {
@@ -118,11 +121,17 @@ LogicalResult flashnorm::verifyPlanOf(MatmulOp op) {
 }
 
 std::string flashnorm::describePlan(const Plan &plan) {
-  return llvm::formatv("{0}, {1}, tile {2}x{3}x{4}, warps {5}x{6}, {7} stages",
-                       stringify(plan.strategy), stringify(plan.family),
-                       plan.tileM, plan.tileN, plan.tileK, plan.warpsM,
-                       plan.warpsN, plan.stages)
-      .str();
+  std::string text =
+      llvm::formatv("{0}, {1}, tile {2}x{3}x{4}, warps {5}x{6}, {7} stages",
+                    stringify(plan.strategy), stringify(plan.family),
+                    plan.tileM, plan.tileN, plan.tileK, plan.warpsM,
+                    plan.warpsN, plan.stages)
+          .str();
+  if (plan.schedule != Schedule::Cooperative)
+    text += (", " + stringify(plan.schedule)).str();
+  if (plan.cluster > 1)
+    text += ", cluster of " + std::to_string(plan.cluster);
+  return text;
 }
 
 FailureOr<PlanTarget> flashnorm::parsePlanTarget(Location loc, StringRef chip,

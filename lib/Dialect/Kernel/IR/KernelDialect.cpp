@@ -45,6 +45,42 @@ static void printShape(AsmPrinter &printer, int64_t rows, int64_t columns) {
   printer << rows << 'x' << columns;
 }
 
+/// `, schedule = ping_pong, cluster = 2`; what is the default is left out.
+static ParseResult parsePlacement(AsmParser &parser, Schedule &schedule,
+                                  int64_t &cluster) {
+  schedule = Schedule::Cooperative;
+  cluster = 1;
+  bool seenSchedule = false, seenCluster = false;
+  while (succeeded(parser.parseOptionalComma())) {
+    if (!seenSchedule && succeeded(parser.parseOptionalKeyword("schedule"))) {
+      seenSchedule = true;
+      if (parser.parseEqual())
+        return failure();
+      FailureOr<Schedule> parsed = FieldParser<Schedule>::parse(parser);
+      if (failed(parsed))
+        return failure();
+      schedule = *parsed;
+      continue;
+    }
+    if (!seenCluster && succeeded(parser.parseOptionalKeyword("cluster"))) {
+      seenCluster = true;
+      if (parser.parseEqual() || parser.parseInteger(cluster))
+        return failure();
+      continue;
+    }
+    return parser.emitError(parser.getCurrentLocation(),
+                            "expected 'schedule' or 'cluster', each once");
+  }
+  return success();
+}
+static void printPlacement(AsmPrinter &printer, Schedule schedule,
+                           int64_t cluster) {
+  if (schedule != Schedule::Cooperative)
+    printer << ", schedule = " << stringifySchedule(schedule);
+  if (cluster != 1)
+    printer << ", cluster = " << cluster;
+}
+
 #include "flashnorm/Dialect/Kernel/IR/KernelDialect.cpp.inc"
 #include "flashnorm/Dialect/Kernel/IR/KernelEnums.cpp.inc"
 
@@ -80,7 +116,8 @@ void KernelDialect::initialize() {
 LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  FamilyKind family, StringRef chip,
                                  ArrayRef<int64_t> tile,
-                                 ArrayRef<int64_t> warps) {
+                                 ArrayRef<int64_t> warps, Schedule schedule,
+                                 int64_t cluster) {
   if (tile.size() != 3 || warps.size() != 2)
     return emitError() << "needs 3 tile sizes and 2 warp counts, got "
                        << tile.size() << " and " << warps.size();
@@ -94,6 +131,11 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (count < 1 || count > maxWarps)
       return emitError() << "warp counts must be in 1 to " << maxWarps
                          << ", got " << count;
+  if (schedule == Schedule::PingPong && family != FamilyKind::Wgmma)
+    return emitError() << "only wgmma has the schedule ping_pong";
+  if (cluster != 1 && (cluster != 2 || schedule != Schedule::PingPong))
+    return emitError() << "cluster must be 1, or 2 with ping_pong, got "
+                       << cluster;
   return success();
 }
 

@@ -48,6 +48,11 @@ def FlashNorm_Family : FlashNorm_Enum<"PlanFamily", "MMA instruction family", [
   I32EnumCase<"MmaSync", 0, "mma_sync">, I32EnumCase<"Wgmma", 1, "wgmma">,
   I32EnumCase<"Tcgen05", 2, "tcgen05">]>;
 
+def FlashNorm_Schedule : FlashNorm_Enum<"PlanSchedule",
+    "which tiles a CTA's MMA warps work on", [
+  I32EnumCase<"Cooperative", 0, "cooperative">,
+  I32EnumCase<"PingPong", 1, "ping_pong">]>;
+
 class FlashNorm_Attr<string name, string attrMnemonic>
     : AttrDef<FlashNorm_Dialect, name> {
   let mnemonic = attrMnemonic;
@@ -77,7 +82,10 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     Written by `--flashnorm-plan`, or by hand; `--flashnorm-verify-plan`
     rejects what cannot run. `tile` is rows, columns and depth of one pipeline
     stage; `warps` says how the warps (`mma_sync`) or the consumer warpgroups
-    (`wgmma`) split the tile's rows and columns.
+    (`wgmma`) split the tile's rows and columns. With `schedule = ping_pong`
+    (`wgmma`) two warpgroups have a tile each; the default is `cooperative`. With
+    `cluster = 2` two CTAs share a row of the result: the row's columns are
+    those of both tiles.
 
     ```mlir
     #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma,
@@ -90,11 +98,15 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     EnumParameter<FlashNorm_Family>:$family,
     ArrayRefParameter<"int64_t">:$tile,
     ArrayRefParameter<"int64_t">:$warps,
-    "int64_t":$stages);
+    "int64_t":$stages,
+    DefaultValuedParameter<"::flashnorm::PlanSchedule",
+                           "::flashnorm::PlanSchedule::Cooperative">:$schedule,
+    DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = [{
     `<` `strategy` `=` $strategy `,` `chip` `=` $chip `,`
         `family` `=` $family `,` `tile` `=` custom<Sizes>($tile) `,`
-        `warps` `=` custom<Sizes>($warps) `,` `stages` `=` $stages `>`
+        `warps` `=` custom<Sizes>($warps) `,` `stages` `=` $stages
+        custom<Placement>($schedule, $cluster) `>`
   }];
   let genVerifyDecl = 1;
 }

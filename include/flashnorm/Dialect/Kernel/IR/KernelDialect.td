@@ -54,6 +54,11 @@ def Kernel_Family : Kernel_Enum<"FamilyKind", "MMA instruction family", [
   I32EnumCase<"MmaSync", 0, "mma_sync">, I32EnumCase<"Wgmma", 1, "wgmma">,
   I32EnumCase<"Tcgen05", 2, "tcgen05">]>;
 
+def Kernel_Schedule : Kernel_Enum<"Schedule",
+    "which tiles a CTA's MMA warps work on", [
+  I32EnumCase<"Cooperative", 0, "cooperative">,
+  I32EnumCase<"PingPong", 1, "ping_pong">]>;
+
 def Kernel_Reduction : Kernel_Enum<"Reduction", "what is summed over a row", [
   I32EnumCase<"Sum", 0, "sum">, I32EnumCase<"SumSq", 1, "sumsq">]>;
 def Kernel_ReductionAttr
@@ -69,15 +74,30 @@ def Kernel_ConfigAttr : Kernel_Attr<"Config", "config"> {
   let description = [{
     `tile` is the CTA's rows, columns and depth of a stage; `warps` splits rows
     and columns over warps (`mma_sync`) or warpgroups (`wgmma`).
+
+    `schedule` is `cooperative` (all of them work on one tile) or, for `wgmma`,
+    `ping_pong`: two warpgroups, each with a tile of its own, so that one
+    multiplies while the other runs its epilogue.
+
+    `cluster` CTAs (1, or 2 with `ping_pong`) have the tiles of one row of tiles
+    and add up their row sums.
+
+    ```mlir
+    #kernel.config<wgmma, chip = "sm_90a", tile = [64, 256, 64], warps = [1, 1],
+                   schedule = ping_pong, cluster = 2>
+    ```
   }];
   let parameters = (ins
     EnumParameter<Kernel_Family>:$family,
     StringRefParameter<"chip">:$chip,
     ArrayRefParameter<"int64_t">:$tile,
-    ArrayRefParameter<"int64_t">:$warps);
+    ArrayRefParameter<"int64_t">:$warps,
+    DefaultValuedParameter<"::flashnorm::kernel::Schedule",
+                           "::flashnorm::kernel::Schedule::Cooperative">:$schedule,
+    DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = [{
     `<` $family `,` `chip` `=` $chip `,` `tile` `=` `[` $tile `]` `,`
-        `warps` `=` `[` $warps `]` `>`
+        `warps` `=` `[` $warps `]` custom<Placement>($schedule, $cluster) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -86,6 +106,7 @@ def Kernel_ConfigAttr : Kernel_Attr<"Config", "config"> {
     int64_t getTileK() const { return getTile()[2]; }
     int64_t getWarpsM() const { return getWarps()[0]; }
     int64_t getWarpsN() const { return getWarps()[1]; }
+    bool isPingPong() const { return getSchedule() == Schedule::PingPong; }
   }];
 }
 

@@ -33,7 +33,8 @@ def Kernel_FuncOp : Kernel_Op<"func", [
     Arguments are memrefs in global memory, row-major without padding, and one
     `index`: the number of rows, which every dynamic leading size equals. Base
     addresses are 16-byte aligned. The grid is one-dimensional and has one CTA
-    per tile of the result, column tiles fastest.
+    per tile of the result; with `wgmma` it has at most one CTA per SM, and a
+    CTA runs the body for one tile after the other.
 
     The optional attribute `kernel.launch_info = {strategy = "…"}` says for
     reports how the kernel was planned; the launch ABI of a kernel without it
@@ -73,10 +74,11 @@ def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator,
 }
 
 def Kernel_TileOriginOp : Kernel_Op<"tile_origin", [Pure]> {
-  let summary = "first row and first column of this CTA's tile";
+  let summary = "first row and first column of the tile";
   let description = [{
-    The result has `columns` columns; CTA b computes tile
-    (b / column tiles, b mod column tiles).
+    The result has `columns` columns. Tiles are numbered in groups of 8 rows
+    of tiles, rows of a group fastest, so that CTAs that run at the same time
+    share rows and columns in L2.
   }];
   let arguments = (ins I64Attr:$columns);
   let results = (outs Index:$row, Index:$column);
@@ -223,8 +225,9 @@ def Kernel_AccumulateOp : Kernel_Op<"accumulate", [
     Pure, AllTypesMatch<["init", "result"]>]> {
   let summary = "adds the sum or sum of squares of a slice's rows";
   let description = [{
-    Columns at `limit` and beyond (counted in the tile, from `column`) are
-    padding and add nothing.
+    `column` is the slice's first column: in the tile, or in the result when a
+    cluster shares its rows. Columns at `limit` and beyond are padding and add
+    nothing.
   }];
   let arguments = (ins Kernel_ReductionAttr:$kind, Kernel_FragType:$frag,
     Kernel_RowvecType:$init, Index:$column, I64Attr:$limit);
