@@ -22,10 +22,10 @@
 // ROWS: error: --rows=-1 is negative
 // RUN: %{run} --entry=first --device=cuda --time=-1 2>&1 | FileCheck %s --check-prefix=TIME
 // TIME: error: --time=-1 is not between 1 and 100000
-// RUN: %{run} --entry=first --time=10 2>&1 | FileCheck %s --check-prefix=CPU_TIME
-// CPU_TIME: error: --time needs --device=cuda: there are no kernels on the CPU
-// RUN: %{run} --entry=first --check-guards 2>&1 | FileCheck %s --check-prefix=CPU_GUARDS
-// CPU_GUARDS: error: --check-guards needs --device=cuda
+// RUN: %{run} --entry=first --device=cpu --time=10 2>&1 | FileCheck %s --check-prefix=CPU_TIME
+// CPU_TIME: error: --time needs kernels; --device=cpu has none, emulator and cuda have
+// RUN: %{run} --entry=first --device=cpu --check-guards 2>&1 | FileCheck %s --check-prefix=CPU_GUARDS
+// CPU_GUARDS: error: --check-guards needs kernels
 // RUN: %{run} --entry=first --arg=1:zeros --arg=1:normal 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: --arg=1:normal: argument 1 was given before
 
@@ -39,7 +39,7 @@
 // SCALAR: error: @scalar: result 0 has type f32; only ranked tensors
 
 // RUN: %{run} --entry=nothing 2>&1 | FileCheck %s --check-prefix=NOTHING
-// RUN: flashnorm-run %s --entry=nothing --compare=none | FileCheck %s --check-prefix=RUNS --implicit-check-not=PASS
+// RUN: flashnorm-run %s --device=cpu --entry=nothing --compare=none | FileCheck %s --check-prefix=RUNS --implicit-check-not=PASS
 // NOTHING: error: @nothing has no results, so that there is nothing to compare; use --compare=none to run it
 // RUNS: @nothing, seed 0
 
@@ -55,7 +55,7 @@
 
 // A file that does not parse.
 // RUN: echo 'func.func @broken(' > %t.mlir
-// RUN: not flashnorm-run %t.mlir --output=%t 2>&1 | FileCheck %s --check-prefix=PARSE
+// RUN: not flashnorm-run %t.mlir --device=cpu --output=%t 2>&1 | FileCheck %s --check-prefix=PARSE
 // PARSE: error: {{.*}}.mlir cannot be read
 // RUN: not ls %t
 

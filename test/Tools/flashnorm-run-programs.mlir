@@ -4,10 +4,10 @@
 // and so is one with a name of the C library's.
 
 // RUN: rm -rf %t && mkdir %t
-// RUN: for f in for_fresh swap rotate grow grow_while for_insert while_tensor if_tensor switch select_t cf forall exec_region caller ret_arg mixed_call rec outs_arg copy_arg twice slice_ret constret elementwise types ints zero_d empty m_bf16 m_pow16 m_tan remf fpowi slices reshapes reshape_op concat pad gather gather_dyn generate fromel splat softmax pack unpack conv tosa vec alloct affine_ops indexd shape assert pow tosa_mm tosa_more tosa_shape empty_for nested_loops scalar_iter parallel cf_loop two_returns tuple_zero ; do flashnorm-run %s --entry=$f --rows=6 --output=%t/$f > %t/$f.txt && grep -q ^PASS %t/$f.txt || { echo $f; exit 1; }; done
+// RUN: for f in for_fresh swap rotate grow grow_while for_insert while_tensor if_tensor switch select_t cf forall exec_region caller ret_arg mixed_call rec outs_arg copy_arg twice slice_ret constret elementwise types ints zero_d empty m_bf16 m_pow16 m_tan remf fpowi slices reshapes reshape_op concat pad gather gather_dyn generate fromel splat softmax pack unpack conv tosa vec alloct affine_ops indexd shape assert pow tosa_mm tosa_more tosa_shape empty_for nested_loops scalar_iter parallel cf_loop two_returns tuple_zero ; do flashnorm-run %s --device=cpu --entry=$f --rows=6 --output=%t/$f > %t/$f.txt && grep -q ^PASS %t/$f.txt || { echo $f; exit 1; }; done
 
 // What a program computes, against itself above, here against numbers.
-// RUN: flashnorm-run %s --entry=numbers --output=%t/numbers
+// RUN: flashnorm-run %s --device=cpu --entry=numbers --output=%t/numbers
 // RUN: for i in 0 1 2 3 4; do %test_runtime npy %t/numbers/fused_$i.npy; done | FileCheck %s
 // CHECK: f32 [2, 1, 3] 3 4 5 9 10 11
 // CHECK-NEXT: f32 [2, 3, 2, 1] 0 3 1 4 2 5 6 9 7 10 8 11
@@ -16,11 +16,11 @@
 // CHECK-NEXT: f32 [2, 3] 3.5 3.5 3.5 3.5 3.5 3.5
 
 // What cannot be run names the op.
-// RUN: not flashnorm-run %s --entry=scatter 2>&1 | FileCheck %s --check-prefix=SCATTER
+// RUN: not flashnorm-run %s --device=cpu --entry=scatter 2>&1 | FileCheck %s --check-prefix=SCATTER
 // SCATTER: 'tensor.scatter' op cannot run on the CPU: it has no form on buffers
-// RUN: not flashnorm-run %s --entry=complex --compare=none 2>&1 | FileCheck %s --check-prefix=COMPLEX
+// RUN: not flashnorm-run %s --device=cpu --entry=complex --compare=none 2>&1 | FileCheck %s --check-prefix=COMPLEX
 // COMPLEX: 'complex.mul' op cannot run on the CPU: it has no lowering to the LLVM dialect
-// RUN: not flashnorm-run %s --entry=external 2>&1 | FileCheck %s --check-prefix=EXTERNAL
+// RUN: not flashnorm-run %s --device=cpu --entry=external 2>&1 | FileCheck %s --check-prefix=EXTERNAL
 // EXTERNAL: error: {{.*}}@declared{{.*}} no body
 
 func.func @for_fresh(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {

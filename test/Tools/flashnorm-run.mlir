@@ -1,6 +1,6 @@
-// RUN: flashnorm-run %s --entry=linear_norm --seed=7 --output=%t | FileCheck %s --check-prefix=PASS
-// RUN: not flashnorm-run %s --entry=linear_norm --seed=7 --tolerance=1e-6 | FileCheck %s --check-prefix=TOLERANCE
-// RUN: flashnorm-run %s --entry=folded --rows=9 | FileCheck %s --check-prefix=FOLDED
+// RUN: flashnorm-run %s --device=cpu --entry=linear_norm --seed=7 --output=%t | FileCheck %s --check-prefix=PASS
+// RUN: not flashnorm-run %s --device=cpu --entry=linear_norm --seed=7 --tolerance=1e-6 | FileCheck %s --check-prefix=TOLERANCE
+// RUN: flashnorm-run %s --device=cpu --entry=folded --rows=9 | FileCheck %s --check-prefix=FOLDED
 
 // A matmul and its norm: the fused form rounds once less, and is nearer to f64.
 // 512 rows of 128 are enough for the accuracy rule.

@@ -164,10 +164,10 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
   for (const cl::Option *option :
        {static_cast<cl::Option *>(&line.time),
         static_cast<cl::Option *>(&line.checkGuards)})
-    if (option->getNumOccurrences() && line.device != "cuda")
+    if (option->getNumOccurrences() && line.device == "cpu")
       return createStringError("--" + option->ArgStr +
-                               " needs --device=cuda: there are no kernels on "
-                               "the CPU");
+                               " needs kernels; --device=cpu has none, emulator "
+                               "and cuda have");
   if (line.tolerance.getNumOccurrences() && !(line.tolerance > 0))
     return createStringError("--tolerance must be positive");
 

@@ -5,10 +5,10 @@
 // RUN: flashnorm-opt %s --flashnorm-fuse | FileCheck %s --check-prefix=FUSED
 // FUSED: flashnorm.matmul {{.*}}pre_norm = #flashnorm.norm<rms, eps = 0.000000e+00>
 // FUSED-NOT: rsqrt
-// RUN: not flashnorm-run %s --rows=2 --arg=0:zeros --output=%t/zeros
+// RUN: not flashnorm-run %s --device=cpu --rows=2 --arg=0:zeros --output=%t/zeros
 // RUN: for form in fused original reference; do %test_runtime npy %t/zeros/${form}_0.npy | cut -c1-80 | FileCheck %s --check-prefix=NAN || exit 1; done
 // NAN: [2, 64] {{-?}}nan {{-?}}nan {{-?}}nan
-// RUN: flashnorm-run %s --rows=64 | FileCheck %s --check-prefix=PASS
+// RUN: flashnorm-run %s --device=cpu --rows=64 | FileCheck %s --check-prefix=PASS
 // PASS: PASS
 
 #id = affine_map<(i, j) -> (i, j)>
