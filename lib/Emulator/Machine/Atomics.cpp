@@ -169,7 +169,7 @@ static bool isSharedAddress(const Thread &thread, Space space,
 }
 
 /// atom…op d, [a], b{, c}{, cache-policy} (9.7.13.5) and red…op [a], b
-/// (9.7.13.7), whose operands are at one place less.
+/// (9.7.13.6), whose operands are at one place less.
 template <bool isRed>
 static void atom(Thread &thread, const Site &site, uint64_t *words) {
   constexpr unsigned addressOperand = isRed ? 0 : 1, b = addressOperand + 1,
@@ -255,7 +255,7 @@ private:
 } // namespace
 
 /// st.async [a], b, [mbar] (9.7.9.12) and red.async.op [a], b, [mbar]
-/// (9.7.13.8).
+/// (9.7.13.7).
 static void storeAsync(Thread &thread, const Site &site, uint64_t *words) {
   thread.preempt();
   const Modifiers &modifiers = getModifiers(site);
@@ -309,7 +309,7 @@ llvm::ArrayRef<OpcodeEntry> flashnorm::emulator::getAtomicOpcodes() {
       FLASHNORM_ORDERS("atom", FLASHNORM_SEM, ".cas", FLASHNORM_CAS,
                        "d m s s s?", "9.7.13.5", atom<false>),
       FLASHNORM_ORDERS("red", FLASHNORM_RED_SEM, FLASHNORM_OP, FLASHNORM_TAIL,
-                       "m s s?", "9.7.13.7", atom<true>),
+                       "m s s?", "9.7.13.6", atom<true>),
       {"atom{" FLASHNORM_SEM "}{" FLASHNORM_SCOPE "}{.global}(.v2|.v4|.v8)"
        "(.f16|.f16x2|.bf16|.bf16x2|.f32)(.add|.min|.max){.noftz}"
        "{.L2::cache_hint}",
@@ -317,14 +317,14 @@ llvm::ArrayRef<OpcodeEntry> flashnorm::emulator::getAtomicOpcodes() {
       {"red{" FLASHNORM_RED_SEM "}{" FLASHNORM_SCOPE "}{.global}(.v2|.v4|.v8)"
        "(.f16|.f16x2|.bf16|.bf16x2|.f32)(.add|.min|.max){.noftz}"
        "{.L2::cache_hint}",
-       "m s s?", "9.7.13.7", nullptr, atom<true>},
+       "m s s?", "9.7.13.6", nullptr, atom<true>},
       {"st.async{.weak}.shared::cluster.mbarrier::complete_tx::bytes{.v2|.v4}"
        "(.b32|.b64|.u32|.u64|.s32|.s64|.f32|.f64)",
        "m s m", "9.7.9.12", nullptr, storeAsync},
       {"red.async.relaxed.cluster{.shared::cluster}"
        ".mbarrier::complete_tx::bytes(.inc|.dec|.min|.max|.add|.and|.or|.xor)"
        "(.u32|.s32|.u64|.b32)",
-       "m s m", "9.7.13.8", nullptr, storeAsync},
+       "m s m", "9.7.13.7", nullptr, storeAsync},
   };
   return entries;
 }

@@ -304,7 +304,7 @@ void flashnorm::emulator::leaveBarriers(Thread &thread) {
     giveRegisters(cta, std::exchange(cta.warpRegisters[thread.warp], 0));
 }
 
-/// nanosleep.u32 t: lets others go on (9.7.19.3).
+/// nanosleep.u32 t: lets others go on (9.7.19.2).
 static void nanosleep(Thread &thread, const Site &, uint64_t *) {
   thread.poll([]() { return std::string("sleeps and tries again"); });
 }
@@ -354,7 +354,7 @@ llvm::ArrayRef<OpcodeEntry> flashnorm::emulator::getBarrierOpcodes() {
        clusterWait},
       {"setmaxnreg(.inc|.dec).sync.aligned.u32", "c", "9.7.19.5", nullptr,
        setmaxnreg, C::Warpgroup},
-      {"nanosleep.u32", "s", "9.7.19.3", nullptr, nanosleep},
+      {"nanosleep.u32", "s", "9.7.19.2", nullptr, nanosleep},
       {"griddepcontrol(.launch_dependents|.wait)", "", "9.7.13.13", nullptr,
        griddepcontrol},
   };

@@ -100,7 +100,7 @@ private:
 };
 
 /// What an agent knows: what happened before, and what of it other proxies may
-/// rely on (PTX ISA 8.2.5, proxies).
+/// rely on (PTX ISA 8.6, proxies).
 struct View {
   Clock generic;
   /// What a proxy fence has made visible to the async proxy, in shared and in

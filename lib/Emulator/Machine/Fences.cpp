@@ -8,7 +8,7 @@
 // PTX ISA 9.7.13.4. Memory is sequentially consistent here, so a fence only
 // moves knowledge: a release lets later relaxed operations publish what the
 // thread knows now, an acquire takes over what earlier ones have observed
-// (8.7, release and acquire patterns).
+// (8.8, release and acquire patterns).
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,7 +78,7 @@ static void initFence(Thread &thread, const Site &, uint64_t *) {
 
 /// fence.proxy.async{.global|.shared::{cta, cluster}}: what happened before, in
 /// the generic proxy, becomes visible to the async proxy. It may stand anywhere
-/// between the write and the asynchronous operation in causality order (8.8,
+/// between the write and the asynchronous operation in causality order (8.9.5,
 /// proxy-preserved base causality order).
 static void asyncProxyFence(Thread &thread, const Site &site, uint64_t *) {
   thread.preempt();

@@ -368,7 +368,7 @@ void flashnorm::emulator::poison(AsyncOp &op, Space space, uint64_t address,
 }
 
 //===----------------------------------------------------------------------===//
-// Release and acquire of locations: 8.7
+// Release and acquire of locations: 8.8
 //===----------------------------------------------------------------------===//
 
 /// Whether a scope of an operation by a thread of (cta, cluster) includes

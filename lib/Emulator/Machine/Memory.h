@@ -70,7 +70,7 @@ SharedPlace resolveShared(Thread &thread, Space space, uint64_t address,
 /// instructions that only hint; null when there is none.
 char *peek(Thread &thread, Space space, uint64_t address, uint64_t bytes);
 
-// Acquire and release of a location (PTX ISA 8.7), for ld.acquire, st.release,
+// Acquire and release of a location (PTX ISA 8.8), for ld.acquire, st.release,
 // atom and red. Call them between access() and the access itself (release) and
 // after it (acquire); relaxed operations call them as well: they publish what
 // earlier fences released, and keep what a later fence may acquire.

@@ -90,7 +90,7 @@ public:
   Epoch firstEpoch = 1;
   /// What fences have released, for later relaxed operations of this thread to
   /// publish, and what its relaxed operations have observed, for a later fence
-  /// to acquire (PTX ISA 8.7, release and acquire patterns); by scope.
+  /// to acquire (PTX ISA 8.8, release and acquire patterns); by scope.
   std::array<View, 4> released, observed;
 
   std::vector<AsyncRegister> asyncRegisters;
