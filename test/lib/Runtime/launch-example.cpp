@@ -3,6 +3,7 @@
 //
 // Usage: launch-example manifest.json kernels.cubin ROWS
 
+#include "flashnorm/Runtime/CudaDriver.h"
 #include "flashnorm/Runtime/Launcher.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -26,10 +27,11 @@ static llvm::Error run(const char *manifestPath, const char *imagePath,
   auto manifest = Manifest::parse(*json);
   if (!manifest)
     return manifest.takeError();
-  auto launcher = Launcher::create();
-  if (!launcher)
-    return launcher.takeError();
-  if (llvm::Error error = (*launcher)->load(*manifest, *image))
+  auto device = CudaDevice::open(); // or EmulatedDevice::create(chip)
+  if (!device)
+    return device.takeError();
+  Launcher launcher(std::move(*device));
+  if (llvm::Error error = launcher.load(*manifest, *image))
     return error;
 
   for (const KernelManifest &kernel : manifest->kernels) {
@@ -51,7 +53,7 @@ static llvm::Error run(const char *manifestPath, const char *imagePath,
       views.push_back({array.data.data(), array.shape, strides});
     }
     if (llvm::Error error =
-            (*launcher)->launch(manifest->module + "::" + kernel.name, views))
+            launcher.launch(manifest->module + "::" + kernel.name, views))
       return error;
     for (size_t i = 0; i < arrays.size(); ++i)
       if (kernel.operands[i].isOutput && arrays[i].size() > 0)
