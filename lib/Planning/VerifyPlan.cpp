@@ -14,6 +14,7 @@
 #include "flashnorm/Planning/Planner.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace flashnorm;
 using llvm::StringRef;
@@ -24,6 +25,11 @@ static constexpr int64_t sliceColumns = 32;
 /// Beyond these nothing runs; they also keep the sums below from overflowing.
 static constexpr int64_t maxTileSize = 1024, maxStages = 32;
 static constexpr int64_t maxThreadsPerBlock = 1024;
+
+/// Kernels count columns, depth and rows in 32 bits, some of the first two in
+/// steps beyond the end.
+static constexpr int64_t maxColumns = int64_t(1) << 30;
+static constexpr int64_t maxRows = std::numeric_limits<int32_t>::max();
 
 /// 16 rows of 128 bytes.
 static constexpr int64_t storeBoxBytes = 2048;
@@ -94,6 +100,15 @@ std::string flashnorm::verifyProblem(const Problem &problem) {
     return "inputs are f32; the kernels multiply bf16 and f16";
   if (problem.m && *problem.m < 0)
     return ("the number of rows is " + Twine(*problem.m)).str();
+  if (problem.m && *problem.m > maxRows)
+    return ("the number of rows is " + Twine(*problem.m) +
+            "; kernels take at most " + Twine(maxRows))
+        .str();
+  for (auto [name, size] : {std::pair("N", problem.n), {"K", problem.k}})
+    if (size > maxColumns)
+      return (Twine(name) + " = " + Twine(size) + "; kernels take at most " +
+              Twine(maxColumns))
+          .str();
   if (problem.n <= 0 || problem.n % 8 != 0)
     return ("N = " + Twine(problem.n) + " is not a positive multiple of 8")
         .str();
