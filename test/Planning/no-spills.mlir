@@ -33,7 +33,7 @@ func.func @masked_sum(%x: tensor<?x72xbf16>, %w: tensor<72x136xbf16>, %o: tensor
   return %y#0, %y#1 : tensor<?x136xbf16>, tensor<?x136xf32>
 }
 
-// A residual in f32 takes twice the registers of one in bf16.
+// A residual in f32, and columns beyond the end.
 // CHECK-LABEL: func @wide_residual(
 // CHECK:         family = mma_sync
 func.func @wide_residual(%x: tensor<?x1024xbf16>, %w: tensor<1016x1024xbf16>, %o: tensor<?x1016xbf16>,

@@ -77,8 +77,6 @@ FailureOr<Problem> flashnorm::getProblem(MatmulOp op, std::string &reason) {
   problem.postNorm = getNorm(op.getPostNorm());
   problem.hasBias = bool(op.getBias());
   problem.hasResidual = bool(op.getResidual());
-  if (problem.hasResidual)
-    problem.residualType = *getPlannerType(op.getResidual().getType());
   problem.hasActivation = op.getActivation() != Activation::None;
   problem.hasNormWeight = bool(op.getNormWeight());
   problem.hasNormBias = bool(op.getNormBias());
