@@ -14,6 +14,7 @@
 #include "flashnorm/Planning/Planner.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace flashnorm;
 using llvm::StringRef;
@@ -25,6 +26,11 @@ static constexpr int64_t sliceColumns = 32;
 static constexpr int64_t maxTileSize = 1024, maxStages = 32;
 static constexpr int64_t maxThreadsPerBlock = 1024;
 
+/// Kernels count columns, depth and rows in 32 bits, some of the first two in
+/// steps beyond the end.
+static constexpr int64_t maxColumns = int64_t(1) << 30;
+static constexpr int64_t maxRows = std::numeric_limits<int32_t>::max();
+
 /// 16 rows of 128 bytes.
 static constexpr int64_t storeBoxBytes = 2048;
 
@@ -32,6 +38,30 @@ int64_t flashnorm::getMaxWideTile(Family) {
   // mma_sync: 64x512 over 1x8 warps of 64x64. wgmma: two consumer warpgroups
   // of 64x256 side by side. tcgen05: all 512 columns of TMEM.
   return 512;
+}
+
+/// What mma_sync's epilogue holds beside the accumulator. Fitted to 770 kernels
+/// of random plans and epilogues, so that none that spills is accepted: ptxas
+/// loads the residual ahead of its use, keeps both results, and spends
+/// predicates and addresses on columns beyond the end.
+static int64_t estimateEpilogueRegisters(const Plan &plan,
+                                         const Problem &problem) {
+  int64_t rows = plan.tileM / plan.warpsM, columns = plan.tileN / plan.warpsN;
+  bool isMasked = problem.n % plan.tileN != 0;
+  int64_t registers = 0;
+  if (problem.hasResidual)
+    registers += rows * 7 / 8;
+  if (problem.returnsSum)
+    registers += isMasked ? rows * 3 / 4 : rows / 4;
+  if (isMasked)
+    registers += rows / 4;
+  if (rows > 64 && (problem.hasResidual || problem.returnsSum))
+    registers += rows / 2;
+  // Nothing keeps ptxas from handling all rows of a single slice at once.
+  if (isMasked && columns == sliceColumns && !problem.hasResidual &&
+      problem.preNorm == Norm::None && problem.postNorm == Norm::None)
+    registers += 2 * rows;
+  return registers;
 }
 
 /// Registers of a thread beside the accumulator: addresses and the epilogue;
@@ -47,7 +77,7 @@ static int64_t estimateOtherRegisters(const Plan &plan,
   int64_t registers = 40 + fragments * plan.tileK / 32;
   if (problem.preNorm != Norm::None)
     registers += 16 + rows / 8;
-  return registers;
+  return registers + estimateEpilogueRegisters(plan, problem);
 }
 
 PlanUsage flashnorm::computeUsage(const Plan &plan, const Problem &problem) {
@@ -94,6 +124,15 @@ std::string flashnorm::verifyProblem(const Problem &problem) {
     return "inputs are f32; the kernels multiply bf16 and f16";
   if (problem.m && *problem.m < 0)
     return ("the number of rows is " + Twine(*problem.m)).str();
+  if (problem.m && *problem.m > maxRows)
+    return ("the number of rows is " + Twine(*problem.m) +
+            "; kernels take at most " + Twine(maxRows))
+        .str();
+  for (auto [name, size] : {std::pair("N", problem.n), {"K", problem.k}})
+    if (size > maxColumns)
+      return (Twine(name) + " = " + Twine(size) + "; kernels take at most " +
+              Twine(maxColumns))
+          .str();
   if (problem.n <= 0 || problem.n % 8 != 0)
     return ("N = " + Twine(problem.n) + " is not a positive multiple of 8")
         .str();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "flashnorm/Runtime/Manifest.h"
+#include "flashnorm/Runtime/JSON.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -233,7 +234,7 @@ static KernelManifest readKernel(Reader reader) {
 }
 
 Expected<Manifest> Manifest::parse(StringRef text) {
-  Expected<json::Value> document = json::parse(text);
+  Expected<json::Value> document = parseJSON(text);
   if (!document)
     return createStringError("manifest: " +
                              llvm::toString(document.takeError()));

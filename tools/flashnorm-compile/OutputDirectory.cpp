@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OutputDirectory.h"
+#include "flashnorm/Runtime/JSON.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
@@ -39,7 +40,7 @@ static std::vector<std::string> findOwnFiles(StringRef directory) {
   if (!buffer)
     return {};
   llvm::Expected<llvm::json::Value> manifest =
-      llvm::json::parse((*buffer)->getBuffer());
+      parseJSON((*buffer)->getBuffer());
   if (!manifest) {
     llvm::consumeError(manifest.takeError());
     return {};

@@ -114,6 +114,20 @@ double run::getDefaultTolerance(llvm::ArrayRef<DataType> types) {
   return tolerance;
 }
 
+/// `value` with as many digits as tell it from `other`, 4 at least.
+static std::string distinct(double value, double other) {
+  std::string text, otherText;
+  for (int digits = 3; digits <= 16; ++digits) {
+    text.clear();
+    otherText.clear();
+    llvm::raw_string_ostream(text) << llvm::format("%.*e", digits, value);
+    llvm::raw_string_ostream(otherText) << llvm::format("%.*e", digits, other);
+    if (text != otherText)
+      break;
+  }
+  return text;
+}
+
 bool run::compareResult(const ComparedResult &result, int64_t index,
                         std::optional<double> requested,
                         llvm::ArrayRef<DataType> types, llvm::raw_ostream &os) {
@@ -158,14 +172,17 @@ bool run::compareResult(const ComparedResult &result, int64_t index,
        << formatIndex(fusedError.firstNotFinite, fused.shape) << '\n';
     passed = false;
   } else if (!(fusedError.error() <= tolerance)) {
-    os << "  FAIL: error " << number(fusedError.error())
-       << " exceeds the tolerance of " << number(tolerance) << '\n';
+    os << "  FAIL: error " << distinct(fusedError.error(), tolerance)
+       << " exceeds the tolerance of "
+       << distinct(tolerance, fusedError.error()) << '\n';
     passed = false;
   }
   if (count >= minRatioElements && !fusedError.notFinite &&
       !(fusedError.error() <= maxRatio * originalError.error() + ratioSlack)) {
-    os << "  FAIL: error " << number(fusedError.error()) << " exceeds "
-       << llvm::format("%.2f", maxRatio) << " times the original's\n";
+    const double limit = maxRatio * originalError.error();
+    os << "  FAIL: error " << distinct(fusedError.error(), limit) << " exceeds "
+       << llvm::format("%.2f", maxRatio) << " times the original's, "
+       << distinct(limit, fusedError.error()) << '\n';
     passed = false;
   }
   return passed;

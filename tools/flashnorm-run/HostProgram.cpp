@@ -9,12 +9,15 @@
 #include "flashnorm/Pipelines/Pipelines.h"
 #include "flashnorm/Runtime/CRuntime.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include <cstdlib>
 #include <cstring>
@@ -142,6 +145,36 @@ static void copyMemRef(int64_t elementBytes, const UnrankedMemRef *source,
   }
 }
 
+// Sizes that are dynamic in the program are whatever the command line says, so
+// that operands may disagree. Checks in the compiled code print what is wrong
+// and abort: the tool's own puts and abort make an error of that.
+static std::string checkedCall, checkMessage;
+
+static int collectMessage(const char *text) {
+  checkMessage += text;
+  return 0;
+}
+
+[[noreturn]] static void failCheck() {
+  // Never back to the compiled code, which would go on.
+  llvm::outs().flush();
+  StringRef message = StringRef(checkMessage).trim();
+  message.consume_front("ERROR: Runtime op verification failed");
+  llvm::errs() << "flashnorm-run: error: sizes do not fit in " << checkedCall
+               << ": " << message.trim() << '\n';
+  std::exit(1);
+}
+
+/// `@f(bf16 [16, 64], ...)`: the sizes that the checks of a call depend on.
+static std::string describeCall(StringRef function,
+                                llvm::ArrayRef<Array> arguments) {
+  std::string text = ("@" + function + "(").str();
+  for (auto [i, argument] : llvm::enumerate(arguments))
+    text += (i ? ", " : "") + stringify(argument.type).str() + " " +
+            formatShape(argument.shape);
+  return text + ")";
+}
+
 static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner mangle) {
   llvm::orc::SymbolMap symbols;
   auto add = [&](StringRef name, auto *function) {
@@ -150,6 +183,8 @@ static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner mangle) {
   };
   add("flashnorm_launch", &flashnorm_launch);
   add("memrefCopy", &copyMemRef);
+  add("puts", &collectMessage);
+  add("abort", &failCheck);
   add("__truncsfbf2", &truncateF32ToBF16);
   add("__truncdfbf2", &truncateF64ToBF16);
   add("__truncsfhf2", &truncateF32ToF16);
@@ -219,6 +254,9 @@ HostProgram::create(mlir::ModuleOp module,
   mlir::PassManager pm(module.getContext());
   if (failed(mlir::applyPassManagerCLOptions(pm)))
     return createStringError("invalid pass manager options");
+  pm.addNestedPass<mlir::func::FuncOp>(
+      mlir::createConvertElementwiseToLinalgPass());
+  pm.addPass(mlir::createGenerateRuntimeVerificationPass());
   buildLowerToCPUPipeline(pm, {});
   if (failed(pm.run(module)))
     return createStringError("lowering to the CPU failed");
@@ -323,6 +361,8 @@ HostProgram::call(StringRef function, llvm::ArrayRef<Array> arguments) {
   llvm::SmallVector<void *> packed;
   for (void *&pointer : pointers)
     packed.push_back(&pointer);
+  checkedCall = describeCall(function, arguments);
+  checkMessage.clear();
   if (Error error = engine->invokePacked(
           ("_mlir_ciface_" + namePrefix + function).str(), packed))
     return error;

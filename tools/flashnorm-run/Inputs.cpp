@@ -8,7 +8,9 @@
 #include "Inputs.h"
 #include "flashnorm/Runtime/Npy.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include <cmath>
+#include <unistd.h>
 
 using namespace flashnorm;
 using namespace flashnorm::run;
@@ -152,6 +154,12 @@ static Expected<Array> readArgument(StringRef path, int64_t index,
   return array;
 }
 
+/// Of the machine. Where it does not tell, 2 TiB: beyond any that this runs on.
+static int64_t getMemoryBytes() {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? pages * size : int64_t(1) << 41;
+}
+
 Expected<std::vector<Array>>
 run::makeInputs(llvm::ArrayRef<ArgumentInfo> arguments,
                 const Options &options) {
@@ -186,6 +194,9 @@ run::makeInputs(llvm::ArrayRef<ArgumentInfo> arguments,
     arrays[i] = std::move(*array);
   }
 
+  int64_t memory = getMemoryBytes();
+  for (const Array &array : arrays)
+    memory -= array.data.size();
   for (int64_t i = 0; i < count; ++i) {
     auto it = values.find(i);
     if (it != values.end() && isNpyFile(it->second))
@@ -194,11 +205,16 @@ run::makeInputs(llvm::ArrayRef<ArgumentInfo> arguments,
     for (int64_t &size : shape)
       if (size < 0)
         size = rows.value_or(defaultRows);
-    // 2^40 elements: beyond any machine that this runs on.
-    std::optional<int64_t> elements = countElements(shape);
-    if (!elements || *elements > int64_t(1) << 40)
-      return createStringError("argument " + Twine(i) + " of shape " +
-                               formatShape(shape) + " is too large");
+    // An allocation that fails, or is killed later, says less.
+    std::optional<int64_t> elements = countElements(shape), bytes;
+    if (elements)
+      bytes = llvm::checkedMul(*elements, sizeInBytes(arguments[i].type));
+    if (!bytes || *bytes > memory)
+      return createStringError(
+          "argument " + Twine(i) + " of shape " + formatShape(shape) +
+          " is too large: beside those before it, " +
+          Twine(std::max<int64_t>(memory, 0)) + " bytes of memory are left");
+    memory -= *bytes;
     arrays[i] = Array(arguments[i].type, shape);
     if (it == values.end()) {
       fillFrozen(arrays[i], options.seed, i);

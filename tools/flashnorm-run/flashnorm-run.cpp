@@ -76,6 +76,30 @@ static Expected<FuncOp> findEntry(ModuleOp module, StringRef name) {
   return found;
 }
 
+/// Names become symbols of a compiled program, which end at a NUL.
+static Error checkNames(ModuleOp module) {
+  for (auto function : module.getOps<FuncOp>())
+    if (function.getName().contains('\0'))
+      return createStringError(
+          "the name of function @" +
+          function.getName().take_until([](char c) { return c == '\0'; }) +
+          "... contains a NUL character");
+  return Error::success();
+}
+
+/// Bufferization has to see a function's callees before it.
+static Error checkRecursion(FuncOp entry) {
+  bool callsItself = false;
+  entry.walk([&](mlir::func::CallOp call) {
+    callsItself |= call.getCallee() == entry.getName();
+  });
+  if (callsItself)
+    return createStringError("@" + entry.getName() +
+                             " calls itself; only programs without recursion "
+                             "can be run");
+  return Error::success();
+}
+
 static Expected<std::vector<ArgumentInfo>> getArguments(FuncOp function) {
   Expected<Signature> signature = getSignature(function);
   if (!signature)
@@ -349,6 +373,10 @@ static Expected<bool> flashnormRun(const Options &options,
   if (!entry)
     return entry.takeError();
   const std::string name = entry->getName().str();
+  if (Error error = checkNames(*module))
+    return error;
+  if (Error error = checkRecursion(*entry))
+    return error;
   Expected<std::vector<ArgumentInfo>> arguments = getArguments(*entry);
   if (!arguments)
     return arguments.takeError();

@@ -96,6 +96,15 @@ DictionaryAttr SerializeKernels::manifest(gpu::GPUModuleOp module,
 }
 
 LogicalResult SerializeKernels::serialize(gpu::GPUModuleOp module) {
+  // Nothing says for which chip, or how to launch, what others have written.
+  if (llvm::none_of(
+          module.getOps<LLVM::LLVMFuncOp>(),
+          [](LLVM::LLVMFuncOp func) { return func->hasAttr(launchAbiName); }))
+    return emitError(module.getLoc())
+           << "gpu.module @" << module.getName() << " has no kernel with '"
+           << launchAbiName
+           << "', so that FlashNorm did not make it; compile it by itself and "
+              "leave it out of this module";
   FailureOr<const TargetInfo *> target = findTarget(module);
   if (failed(target))
     return failure();

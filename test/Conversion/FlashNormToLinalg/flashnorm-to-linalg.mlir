@@ -154,12 +154,3 @@ func.func @nested(%x: tensor<8x16xf32>, %n: index) -> tensor<8x16xf32> {
   }
   return %y : tensor<8x16xf32>
 }
-
-// An encoding stays on the result and does not spread to temporaries.
-// CHECK-LABEL: func.func @encoding
-// CHECK: tensor.empty() : tensor<8xf32>
-// CHECK: -> tensor<8x16xf32, "blocked">
-func.func @encoding(%x: tensor<8x16xf32, "blocked">) -> tensor<8x16xf32, "blocked"> {
-  %y = flashnorm.rms_norm ins(%x : tensor<8x16xf32, "blocked">) outs(%x : tensor<8x16xf32, "blocked">) {eps = 1.0e-5 : f64} -> tensor<8x16xf32, "blocked">
-  return %y : tensor<8x16xf32, "blocked">
-}

@@ -26,9 +26,18 @@ gpu.module @kernels {
 // -----
 
 // Without a kernel of ours nothing says what the module is for.
-// expected-error @below {{unknown chip ''; one of sm_80,}}
+// expected-error @below {{gpu.module @other has no kernel with 'flashnorm.launch_abi', so that FlashNorm did not make it; compile it by itself and leave it out of this module}}
 gpu.module @other {
   llvm.func @f() attributes {nvvm.kernel} {
     llvm.return
+  }
+}
+
+// -----
+
+// expected-error @below {{gpu.module @not_lowered has no kernel with 'flashnorm.launch_abi'}}
+gpu.module @not_lowered {
+  gpu.func @f(%a: memref<64xf32>) kernel {
+    gpu.return
   }
 }

@@ -137,3 +137,21 @@ func.func private @on_function() attributes {flashnorm.frozen}
 
 // expected-error @+1 {{'flashnorm.manifest' must be a dictionary, got 1 : i64}}
 module attributes {flashnorm.manifest = 1 : i64} {}
+
+// -----
+
+func.func private @prepare(tensor<8xf32> {flashnorm.source = 0 : i64}) -> tensor<4xf32>
+// expected-error @+1 {{argument 1 is both 'flashnorm.prepared' and 'flashnorm.frozen'; it is computed or given, not both}}
+func.func private @prepared_and_frozen(tensor<8xf32> {flashnorm.frozen}, tensor<4xf32> {flashnorm.frozen, flashnorm.prepared = 0 : i64}) attributes {flashnorm.prepare_weights = @prepare}
+
+// -----
+
+func.func private @prepare(tensor<8xf32> {flashnorm.source = 0 : i64}) -> tensor<4xf32>
+// expected-error @+1 {{argument 0 of @prepare is argument 0, which is not 'flashnorm.frozen'}}
+func.func private @source_not_frozen(tensor<8xf32>, tensor<4xf32> {flashnorm.prepared = 0 : i64}) attributes {flashnorm.prepare_weights = @prepare}
+
+// -----
+
+func.func private @prepare(tensor<4xf32> {flashnorm.source = 1 : i64}) -> tensor<4xf32>
+// expected-error @+1 {{argument 0 of @prepare is argument 1, which is not 'flashnorm.frozen'}}
+func.func private @source_prepared(tensor<8xf32>, tensor<4xf32> {flashnorm.prepared = 0 : i64}) attributes {flashnorm.prepare_weights = @prepare}

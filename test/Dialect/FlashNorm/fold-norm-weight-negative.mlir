@@ -123,6 +123,75 @@ func.func private @gone()
 
 // -----
 
+// Whoever calls the prepare function expects the results that it has.
+// REMARK: Function=prepare_function_called | {{.*}}kept: @prepare, which would get further results, is used elsewhere in the module
+// CHECK-LABEL: func @prepare_function_called(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+// CHECK-LABEL: func @prepare(
+// CHECK-SAME:    -> tensor<4x8xf32> {
+func.func @prepare_function_called(
+    %x: tensor<2x4xf32>, %g: tensor<4xf32> {flashnorm.frozen},
+    %w0: tensor<4x8xf32> {flashnorm.frozen},
+    %w1: tensor<4x8xf32> {flashnorm.frozen}, %init: tensor<2x8xf32>,
+    %p: tensor<4x8xf32> {flashnorm.prepared = 0 : i64}) -> tensor<2x8xf32>
+    attributes {flashnorm.prepare_weights = @prepare} {
+  %n = flashnorm.rms_norm ins(%x : tensor<2x4xf32>) weight(%g : tensor<4xf32>)
+      outs(%x : tensor<2x4xf32>) {eps = 1.000000e-05 : f64} -> tensor<2x4xf32>
+  %y = flashnorm.matmul ins(%n, %w1 : tensor<2x4xf32>, tensor<4x8xf32>)
+      outs(%init : tensor<2x8xf32>) -> tensor<2x8xf32>
+  return %y : tensor<2x8xf32>
+}
+func.func @prepare(%w0: tensor<4x8xf32> {flashnorm.source = 2 : i64})
+    -> tensor<4x8xf32> {
+  return %w0 : tensor<4x8xf32>
+}
+func.func @caller_of_prepare(%w0: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %p = call @prepare(%w0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %p : tensor<4x8xf32>
+}
+
+// -----
+
+// Two functions share their prepared weights.
+// REMARK: Function=prepare_function_shared | {{.*}}kept: @prepare, which would get further results, is used elsewhere in the module
+// REMARK: Function=prepare_function_shared_too | {{.*}}kept: @prepare, which would get further results, is used elsewhere in the module
+// CHECK-LABEL: func @prepare_function_shared(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+// CHECK-LABEL: func @prepare_function_shared_too(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+// CHECK-LABEL: func @prepare(
+// CHECK-SAME:    -> tensor<4x8xf32> {
+func.func @prepare_function_shared(
+    %x: tensor<2x4xf32>, %g: tensor<4xf32> {flashnorm.frozen},
+    %w0: tensor<4x8xf32> {flashnorm.frozen},
+    %w1: tensor<4x8xf32> {flashnorm.frozen}, %init: tensor<2x8xf32>,
+    %p: tensor<4x8xf32> {flashnorm.prepared = 0 : i64}) -> tensor<2x8xf32>
+    attributes {flashnorm.prepare_weights = @prepare} {
+  %n = flashnorm.rms_norm ins(%x : tensor<2x4xf32>) weight(%g : tensor<4xf32>)
+      outs(%x : tensor<2x4xf32>) {eps = 1.000000e-05 : f64} -> tensor<2x4xf32>
+  %y = flashnorm.matmul ins(%n, %w1 : tensor<2x4xf32>, tensor<4x8xf32>)
+      outs(%init : tensor<2x8xf32>) -> tensor<2x8xf32>
+  return %y : tensor<2x8xf32>
+}
+func.func @prepare_function_shared_too(
+    %x: tensor<2x4xf32>, %g: tensor<4xf32> {flashnorm.frozen},
+    %w0: tensor<4x8xf32> {flashnorm.frozen},
+    %w1: tensor<4x8xf32> {flashnorm.frozen}, %init: tensor<2x8xf32>,
+    %p: tensor<4x8xf32> {flashnorm.prepared = 0 : i64}) -> tensor<2x8xf32>
+    attributes {flashnorm.prepare_weights = @prepare} {
+  %n = flashnorm.rms_norm ins(%x : tensor<2x4xf32>) weight(%g : tensor<4xf32>)
+      outs(%x : tensor<2x4xf32>) {eps = 1.000000e-05 : f64} -> tensor<2x4xf32>
+  %y = flashnorm.matmul ins(%n, %w1 : tensor<2x4xf32>, tensor<4x8xf32>)
+      outs(%init : tensor<2x8xf32>) -> tensor<2x8xf32>
+  return %y : tensor<2x8xf32>
+}
+func.func @prepare(%w0: tensor<4x8xf32> {flashnorm.source = 2 : i64})
+    -> tensor<4x8xf32> {
+  return %w0 : tensor<4x8xf32>
+}
+
+// -----
+
 // A resource is never folded into the IR.
 // REMARK: Function=resource | {{.*}}kept: the weight of a matmul after it is neither
 // CHECK-LABEL: func @resource(

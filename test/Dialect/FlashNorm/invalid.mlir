@@ -292,3 +292,19 @@ func.func @launch_private(%y: memref<32x32xf32, #gpu.address_space<private>>) {
   flashnorm.launch @k::@f outs(%y : memref<32x32xf32, #gpu.address_space<private>>)
   return
 }
+
+// -----
+
+func.func @norm_encoding(%x: tensor<8x64xf32, "rows">, %o: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  // expected-error @+1 {{takes tensors without encoding only, got 'tensor<8x64xf32, "rows">'}}
+  %y = flashnorm.rms_norm ins(%x : tensor<8x64xf32, "rows">) outs(%o : tensor<8x64xf32>) {eps = 1.0e-05 : f64} -> tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// -----
+
+func.func @matmul_encoding(%x: tensor<8x64xf32>, %w: tensor<64x16xf32, "rows">, %o: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-error @+1 {{takes tensors without encoding only, got 'tensor<64x16xf32, "rows">'}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x64xf32>, tensor<64x16xf32, "rows">) outs(%o : tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}

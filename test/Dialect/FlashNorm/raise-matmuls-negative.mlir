@@ -170,3 +170,47 @@ func.func @weight_varies_with_rows(%x: tensor<8x64xbf16>, %w: tensor<8x64x32xbf1
   } -> tensor<8x32xf32>
   return %y : tensor<8x32xf32>
 }
+
+// -----
+
+// The weight's depth is known, x's is not.
+// CHECK-LABEL: func @dynamic_depth
+// CHECK: linalg.matmul
+// REMARK: Remark="linalg.matmul: x's contracted dimensions are not static
+func.func @dynamic_depth(%x: tensor<?x?xbf16>, %w: tensor<64x32xbf16>, %o: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %y = linalg.matmul ins(%x, %w : tensor<?x?xbf16>, tensor<64x32xbf16>) outs(%o : tensor<?x32xf32>) -> tensor<?x32xf32>
+  return %y : tensor<?x32xf32>
+}
+
+// -----
+
+// Whoever reads the result does not know its columns.
+// CHECK-LABEL: func @dynamic_columns
+// CHECK: linalg.matmul
+// REMARK: Remark="linalg.matmul: the result's columns are not static
+func.func @dynamic_columns(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %o: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %y = linalg.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%o : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+
+// -----
+
+// Behind a cast, sizes that no run can have.
+// CHECK-LABEL: func @other_depth
+// CHECK: linalg.matmul
+// REMARK: Remark="linalg.matmul: x contracts 48 elements but the weight 64
+func.func @other_depth(%x: tensor<?x48xbf16>, %w: tensor<64x32xbf16>, %o: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %u = tensor.cast %x : tensor<?x48xbf16> to tensor<?x?xbf16>
+  %y = linalg.matmul ins(%u, %w : tensor<?x?xbf16>, tensor<64x32xbf16>) outs(%o : tensor<?x32xf32>) -> tensor<?x32xf32>
+  return %y : tensor<?x32xf32>
+}
+
+// -----
+
+// How the weight is stored is not ours to change: no contraction of ours.
+// CHECK-LABEL: func @encoding
+// CHECK: linalg.matmul
+func.func @encoding(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16, "rows">, %o: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %y = linalg.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16, "rows">) outs(%o : tensor<?x32xf32>) -> tensor<?x32xf32>
+  return %y : tensor<?x32xf32>
+}

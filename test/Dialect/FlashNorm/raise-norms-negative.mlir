@@ -525,3 +525,116 @@ func.func @f8(%x: tensor<8x64xf8E4M3FN>) -> tensor<8x64xf8E4M3FN> {
   %y = arith.mulf %x, %rows : tensor<8x64xf8E4M3FN>
   return %y : tensor<8x64xf8E4M3FN>
 }
+
+// A rounding narrower than any norm has, of the root.
+// CHECK-LABEL: func @root_in_f8(
+// CHECK:         math.rsqrt
+// REMARK:      Function=root_in_f8 | Remark="sum of squares under a root is not raised: a value is rounded to f8E5M2, narrower than bf16 and f16"
+func.func @root_in_f8(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %square = arith.mulf %x, %x : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %r8 = arith.truncf %r : tensor<8xf32> to tensor<8xf8E5M2>
+  %rw = arith.extf %r8 : tensor<8xf8E5M2> to tensor<8xf32>
+  %rows = linalg.broadcast ins(%rw : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %y = arith.mulf %x, %rows : tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// The same, of the mean.
+// CHECK-LABEL: func @mean_in_f8(
+// CHECK:         math.rsqrt
+// REMARK:      Function=mean_in_f8 | Remark="sum of squares under a root is not raised: a value is rounded to f8E4M3FN, narrower than bf16 and f16"
+func.func @mean_in_f8(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %square = arith.mulf %x, %x : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %mean8 = arith.truncf %mean : tensor<8xf32> to tensor<8xf8E4M3FN>
+  %meanw = arith.extf %mean8 : tensor<8xf8E4M3FN> to tensor<8xf32>
+  %var = arith.addf %meanw, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %y = arith.mulf %x, %rows : tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// The same, of the centred numerator alone; the squares are of exact values.
+// CHECK-LABEL: func @centred_numerator_in_f8(
+// CHECK:         math.rsqrt
+// REMARK:      Function=centred_numerator_in_f8 | Remark="sum of squares under a root is not raised: a value is rounded to f8E5M2, narrower than bf16 and f16"
+func.func @centred_numerator_in_f8(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %total = linalg.reduce { arith.addf } ins(%x : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %average = arith.divf %total, %n : tensor<8xf32>
+  %averages = linalg.broadcast ins(%average : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %centred = arith.subf %x, %averages : tensor<8x64xf32>
+  %square = arith.mulf %centred, %centred : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %c8 = arith.truncf %centred : tensor<8x64xf32> to tensor<8x64xf8E5M2>
+  %cw = arith.extf %c8 : tensor<8x64xf8E5M2> to tensor<8x64xf32>
+  %y = arith.mulf %cw, %rows : tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// The sum takes its length from another operand; no type says that x has it.
+// CHECK-LABEL: func @length_of_another_operand(
+// CHECK:         math.rsqrt
+// REMARK:      Function=length_of_another_operand | Remark="sum of squares under a root is not raised: the last dimension of tensor<?x?xf32> is not known to have the 64 elements of the sum"
+func.func @length_of_another_operand(%x: tensor<?x?xf32>, %w: tensor<64xf32>, %row: tensor<?xf32>, %like: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 64.0 : f32
+  %eps = arith.constant 1.0e-5 : f32
+  %row0 = linalg.fill ins(%zero : f32) outs(%row : tensor<?xf32>) -> tensor<?xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(i,j)->(j)>, affine_map<(i,j)->(i,j)>, affine_map<(i,j)->(i)>], iterator_types = ["parallel","reduction"]} ins(%w, %x : tensor<64xf32>, tensor<?x?xf32>) outs(%row0 : tensor<?xf32>) {
+  ^bb0(%g: f32, %b: f32, %acc: f32):
+    %s = arith.mulf %b, %b : f32
+    %d = arith.addf %acc, %s : f32
+    linalg.yield %d : f32
+  } -> tensor<?xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i,j)->(i,j)>, affine_map<(i,j)->(i)>, affine_map<(i,j)->(j)>, affine_map<(i,j)->(i,j)>], iterator_types = ["parallel","parallel"]} ins(%x, %sum, %w : tensor<?x?xf32>, tensor<?xf32>, tensor<64xf32>) outs(%like : tensor<?x?xf32>) {
+  ^bb0(%b: f32, %q: f32, %g: f32, %o: f32):
+    %mean = arith.divf %q, %n : f32
+    %e = arith.addf %mean, %eps : f32
+    %r = math.rsqrt %e : f32
+    %z = arith.mulf %b, %r : f32
+    %zz = arith.mulf %z, %g : f32
+    linalg.yield %zz : f32
+  } -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+
+// How the elements are stored is not ours to change.
+// CHECK-LABEL: func @encoding(
+// CHECK:         math.rsqrt
+// REMARK:      Function=encoding | Remark="sum of squares under a root is not raised: tensor<8x64xf32, "rows"> has an encoding"
+func.func @encoding(%x: tensor<8x64xf32, "rows">) -> tensor<8x64xf32, "rows"> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32, "rows">
+  %square = arith.mulf %x, %x : tensor<8x64xf32, "rows">
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32, "rows">) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32, "rows">) dimensions = [1]
+  %y = arith.mulf %x, %rows : tensor<8x64xf32, "rows">
+  return %y : tensor<8x64xf32, "rows">
+}

@@ -177,3 +177,58 @@ func.func @product_enlarges_shape(%x: tensor<64xf32>) -> tensor<8x64xf32> {
   } -> tensor<8x64xf32>
   return %y : tensor<8x64xf32>
 }
+
+// The normalised value is rounded to f8 before it meets a weight: that rounding
+// stays, and the weight is none of the norm's.
+// CHECK-LABEL: func @normalised_in_f8(
+// CHECK:         %[[N:.+]] = flashnorm.rms_norm ins(%{{.+}} : tensor<8x64xf32>) outs(
+// CHECK:         %[[R:.+]] = arith.truncf %[[N]] : tensor<8x64xf32> to tensor<8x64xf8E5M2>
+// CHECK:         %[[X:.+]] = arith.extf %[[R]]
+// CHECK:         arith.mulf %[[X]],
+func.func @normalised_in_f8(%x: tensor<8x64xf32>, %w: tensor<64xbf16>) -> tensor<8x64xbf16> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %eb = tensor.empty() : tensor<8x64xbf16>
+  %square = arith.mulf %x, %x : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %z = arith.mulf %x, %rows : tensor<8x64xf32>
+  %z8 = arith.truncf %z : tensor<8x64xf32> to tensor<8x64xf8E5M2>
+  %zb = arith.extf %z8 : tensor<8x64xf8E5M2> to tensor<8x64xbf16>
+  %ws = linalg.broadcast ins(%w : tensor<64xbf16>) outs(%eb : tensor<8x64xbf16>) dimensions = [0]
+  %y = arith.mulf %zb, %ws : tensor<8x64xbf16>
+  return %y : tensor<8x64xbf16>
+}
+
+// The narrowest tensor that holds x does not say how long its rows are.
+// CHECK-LABEL: func @input_behind_cast(
+// CHECK:         %[[X:.+]] = tensor.cast %{{.+}} : tensor<?x?xf32> to tensor<?x64xf32>
+// CHECK:         flashnorm.rms_norm ins(%[[X]] : tensor<?x64xf32>)
+func.func @input_behind_cast(%x0: tensor<?x?xbf16>, %row: tensor<?xf32>, %like: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 64.0 : f32
+  %eps = arith.constant 1.0e-5 : f32
+  %xe = arith.extf %x0 : tensor<?x?xbf16> to tensor<?x?xf32>
+  %x = tensor.cast %xe : tensor<?x?xf32> to tensor<?x64xf32>
+  %row0 = linalg.fill ins(%zero : f32) outs(%row : tensor<?xf32>) -> tensor<?xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(i,j)->(i,j)>, affine_map<(i,j)->(i)>], iterator_types = ["parallel","reduction"]} ins(%x : tensor<?x64xf32>) outs(%row0 : tensor<?xf32>) {
+  ^bb0(%b: f32, %acc: f32):
+    %s = arith.mulf %b, %b : f32
+    %d = arith.addf %acc, %s : f32
+    linalg.yield %d : f32
+  } -> tensor<?xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i,j)->(i,j)>, affine_map<(i,j)->(i)>, affine_map<(i,j)->(i,j)>], iterator_types = ["parallel","parallel"]} ins(%x, %sum : tensor<?x64xf32>, tensor<?xf32>) outs(%like : tensor<?x64xf32>) {
+  ^bb0(%b: f32, %q: f32, %o: f32):
+    %mean = arith.divf %q, %n : f32
+    %e = arith.addf %mean, %eps : f32
+    %r = math.rsqrt %e : f32
+    %z = arith.mulf %b, %r : f32
+    linalg.yield %z : f32
+  } -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}

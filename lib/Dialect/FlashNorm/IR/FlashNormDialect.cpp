@@ -137,6 +137,12 @@ FlashNormDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
                              << "' must be an i64 that is not negative, got "
                              << attribute.getValue();
   if (name == getPreparedAttrName() &&
+      cast<FunctionOpInterface>(op).getArgAttr(argIndex, getFrozenAttrName()))
+    return op->emitOpError()
+           << "argument " << argIndex << " is both '" << name.getValue()
+           << "' and '" << getFrozenAttrName()
+           << "'; it is computed or given, not both";
+  if (name == getPreparedAttrName() &&
       !op->hasAttr(getPrepareWeightsAttrName()))
     return op->emitOpError()
            << "argument " << argIndex << " has '" << name.getValue()
@@ -208,6 +214,13 @@ static LogicalResult verifyPrepareFunction(FunctionOpInterface entry,
                             entry.getArgumentTypes()[index.getInt()],
                             prepare.getArgumentTypes()[i])))
       return failure();
+    // What is prepared is computed once, from what never changes.
+    if (!entry.getArgAttr(index.getInt(),
+                          FlashNormDialect::getFrozenAttrName()))
+      return entry.emitOpError()
+             << "argument " << i << " of " << name << " is argument "
+             << index.getInt() << ", which is not '"
+             << FlashNormDialect::getFrozenAttrName() << "'";
   }
   return success();
 }

@@ -33,6 +33,11 @@ static LogicalResult verifyDestinationStyle(Operation *op) {
   for (Value operand : op->getOperands())
     if (isa<TensorType>(operand.getType()) != isTensor)
       return op->emitOpError() << "mixes tensors and memrefs";
+  for (Type type : op->getOperandTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type);
+        tensor && tensor.getEncoding())
+      return op->emitOpError()
+             << "takes tensors without encoding only, got " << tensor;
   unsigned expected = isTensor ? dps.getNumDpsInits() : 0;
   if (op->getNumResults() != expected)
     return op->emitOpError()

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseFlow.h"
+#include "IndexMaps.h"
 #include "MatmulMatcher.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace flashnorm;
@@ -24,11 +26,13 @@ bool flashnorm::isTransparentCast(Operation *op) {
          isEpilogueType(op->getResult(0).getType());
 }
 
-static bool isReshape(Operation *op) {
+static bool isTensorReshape(Operation *op) {
   return isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
                          tensor::CastOp>(op) &&
          isa<RankedTensorType>(op->getOperand(0).getType()) &&
-         isa<RankedTensorType>(op->getResult(0).getType());
+         isa<RankedTensorType>(op->getResult(0).getType()) &&
+         !hasEncoding(op->getOperand(0).getType()) &&
+         !hasEncoding(op->getResult(0).getType());
 }
 
 /// All results have the element order of the loops.
@@ -73,7 +77,7 @@ static bool isInBody(Operation *op) {
 /// One step forwards without computing; null where there is none.
 static Value stepForward(OpOperand &use) {
   Operation *owner = use.getOwner();
-  if (isTransparentCast(owner) || isReshape(owner))
+  if (isTransparentCast(owner) || isTensorReshape(owner))
     return use.getOperandNumber() == 0 ? owner->getResult(0) : Value();
   if (Value scalar = enter(use))
     return scalar;
@@ -107,7 +111,7 @@ Value flashnorm::stepBack(Value value) {
     return {};
   }
   Operation *op = value.getDefiningOp();
-  if (isTransparentCast(op) || isReshape(op))
+  if (isTransparentCast(op) || isTensorReshape(op))
     return op->getOperand(0);
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     if (isAligned(linalgOp))
@@ -118,21 +122,28 @@ Value flashnorm::stepBack(Value value) {
 bool flashnorm::traceReshapes(Value value, Value source,
                               const SetVector<Operation *> &through,
                               SmallVectorImpl<Operation *> &reshapes) {
-  if (value == source)
-    return true;
-  if (Value before = stepBack(value)) {
-    if (!traceReshapes(before, source, through, reshapes))
-      return false;
-    if (isReshape(value.getDefiningOp()))
-      reshapes.push_back(value.getDefiningOp());
-    return true;
+  // Breadth first: chains may be long, and scalars may share operands. Each
+  // value remembers the one after it.
+  llvm::MapVector<Value, Value> next;
+  next.insert({value, Value()});
+  for (unsigned current = 0; current < next.size(); ++current) {
+    Value member = next.begin()[current].first;
+    if (member == source) {
+      for (Value on = member; on; on = next.lookup(on))
+        if (isTensorReshape(on.getDefiningOp()) && on != source)
+          reshapes.push_back(on.getDefiningOp());
+      return true;
+    }
+    if (Value before = stepBack(member)) {
+      next.insert({before, member});
+      continue;
+    }
+    Operation *op = member.getDefiningOp();
+    if (op && through.contains(op))
+      for (Value operand : op->getOperands())
+        next.insert({operand, member});
   }
-  Operation *op = value.getDefiningOp();
-  if (!op || !through.contains(op))
-    return false;
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
-    return traceReshapes(operand, source, through, reshapes);
-  });
+  return false;
 }
 
 Value flashnorm::findRounding(Value value) {

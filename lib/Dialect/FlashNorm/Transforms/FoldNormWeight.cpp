@@ -156,6 +156,17 @@ std::string Folder::findPrepareFunction() {
     return llvm::formatv("@{0} is not a function with one block",
                          name.getValue())
         .str();
+  // Whoever else refers to it relies on the results that it has now.
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(function, symbolTable.getOp());
+  if (function == entry || !uses ||
+      llvm::any_of(*uses, [&](const SymbolTable::SymbolUse &use) {
+        return use.getUser() != entry.getOperation();
+      }))
+    return llvm::formatv("@{0}, which would get further results, is used "
+                         "elsewhere in the module",
+                         name.getValue())
+        .str();
   prepare = function;
   for (BlockArgument argument : prepare.getArguments())
     if (auto source = prepare.getArgAttrOfType<IntegerAttr>(

@@ -18,6 +18,11 @@ AffineMap flashnorm::withResults(AffineMap index,
                         index.getContext());
 }
 
+bool flashnorm::hasEncoding(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getEncoding();
+}
+
 bool flashnorm::isReshape(Operation *op) {
   return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tosa::ReshapeOp>(
       op);

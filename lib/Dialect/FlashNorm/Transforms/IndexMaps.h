@@ -22,6 +22,10 @@ namespace flashnorm {
 mlir::AffineMap withResults(mlir::AffineMap index,
                             llvm::ArrayRef<mlir::AffineExpr> results);
 
+/// A tensor whose encoding says how it is stored, as sparse ones do. Nothing of
+/// it is matched.
+bool hasEncoding(mlir::Type type);
+
 /// tensor.expand_shape, tensor.collapse_shape or tosa.reshape.
 bool isReshape(mlir::Operation *op);
 

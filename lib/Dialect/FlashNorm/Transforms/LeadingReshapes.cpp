@@ -31,16 +31,18 @@ Value flashnorm::lookThroughReshapes(Value value,
 
 void flashnorm::collectUses(Value value, SmallVectorImpl<OpOperand *> &uses,
                             Operation *ignored) {
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    if (user == ignored || isa<tensor::DimOp>(user))
-      continue;
-    // Operand 0 of a reshape is its source, the others are sizes.
-    if (isLeadingReshape(user) && use.getOperandNumber() == 0)
-      collectUses(user->getResult(0), uses, ignored);
-    else
-      uses.push_back(&use);
-  }
+  SmallVector<Value> pending{value};
+  while (!pending.empty())
+    for (OpOperand &use : pending.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (user == ignored || isa<tensor::DimOp>(user))
+        continue;
+      // Operand 0 of a reshape is its source, the others are sizes.
+      if (isLeadingReshape(user) && use.getOperandNumber() == 0)
+        pending.push_back(user->getResult(0));
+      else
+        uses.push_back(&use);
+    }
 }
 
 Value flashnorm::applyReshapes(OpBuilder &builder, Location loc, Value value,

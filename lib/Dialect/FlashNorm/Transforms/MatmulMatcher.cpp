@@ -56,7 +56,7 @@ static std::optional<Contraction> matchLinalg(linalg::LinalgOp op) {
   OpOperand *init = op.getDpsInitOperand(0);
   for (OpOperand *operand : {lhs, rhs, init}) {
     auto type = dyn_cast<RankedTensorType>(operand->get().getType());
-    if (!type || !isa<FloatType>(type.getElementType()))
+    if (!type || !isa<FloatType>(type.getElementType()) || type.getEncoding())
       return std::nullopt;
   }
   if (!isMultiplyAdd(op, op.getMatchingBlockArgument(lhs),
@@ -76,7 +76,8 @@ static std::optional<Contraction> matchTosa(tosa::MatMulOp op) {
   auto b = dyn_cast<RankedTensorType>(op.getB().getType());
   auto out = dyn_cast<RankedTensorType>(op.getOutput().getType());
   if (!a || !b || !out || !isa<FloatType>(a.getElementType()) ||
-      !isa<FloatType>(b.getElementType()) || !isZeroInitialised(op.getAZp()) ||
+      !isa<FloatType>(b.getElementType()) || a.getEncoding() ||
+      b.getEncoding() || out.getEncoding() || !isZeroInitialised(op.getAZp()) ||
       !isZeroInitialised(op.getBZp()))
     return std::nullopt;
   MLIRContext *context = op.getContext();
@@ -162,6 +163,7 @@ static LogicalResult findX(const ElementRef &operand, ArrayRef<unsigned> lead,
                            ArrayRef<unsigned> reduction, MatmulMatch &match,
                            std::string &reason) {
   SmallVector<ElementRef> path = dataPath(operand);
+  bool dynamic = false;
   for (const ElementRef &ref : path) {
     Type type = ref.getElementType();
     bool narrow = false;
@@ -183,11 +185,21 @@ static LogicalResult findX(const ElementRef &operand, ArrayRef<unsigned> lead,
     if (!plain || loops.size() != lead.size() + reduction.size() ||
         ArrayRef(loops).take_front(lead.size()) != lead)
       continue;
+    ArrayRef<int64_t> depth = ref.getType().getShape().drop_front(lead.size());
+    // A cast may hide sizes that the contraction knows.
+    if (llvm::is_contained(depth, ShapedType::kDynamic)) {
+      dynamic = true;
+      continue;
+    }
     match.x = ref;
     match.narrowX = narrow;
     match.elementType = type;
     match.k.assign(loops.begin() + lead.size(), loops.end());
     return success();
+  }
+  if (dynamic) {
+    reason = "x's contracted dimensions are not static";
+    return failure();
   }
   Type deepest = path.back().getElementType();
   if (!llvm::any_of(path, [](const ElementRef &ref) {
@@ -325,6 +337,22 @@ static FailureOr<MatmulMatch> matchRoles(const Contraction &contraction,
   if (failed(findX(x, match.lead, reduction, match, reason)) ||
       failed(findWeight(weight, contraction.loopSizes, match, reason)))
     return failure();
+  // Behind casts to dynamic sizes, what cannot run may still be well-formed.
+  int64_t depth = 1;
+  for (int64_t size :
+       match.x.getType().getShape().drop_front(match.lead.size()))
+    depth *= size;
+  if (depth != match.sizeK) {
+    reason = llvm::formatv("x contracts {0} elements but the weight {1}", depth,
+                           match.sizeK);
+    return failure();
+  }
+  ArrayRef<int64_t> columns =
+      contraction.getResultType().getShape().drop_front(match.lead.size());
+  if (llvm::is_contained(columns, ShapedType::kDynamic)) {
+    reason = "the result's columns are not static";
+    return failure();
+  }
   Type accumulator = contraction.getResultType().getElementType();
   if (!isEpilogueType(accumulator)) {
     reason = llvm::formatv("the accumulator is {0}; kernels accumulate in f32",

@@ -59,10 +59,11 @@ static void collectFactors(Element element, bool inverse, unsigned depth,
 }
 
 /// `element` is what a norm with this statistic scales.
-static bool isNumerator(Element element, const RowStatistic &statistic) {
+static bool isNumerator(Element element, const RowStatistic &statistic,
+                        Precision &precision) {
   if (statistic.kind == NormKind::RMS)
     return isSame(element, statistic.x);
-  std::optional<Centered> centered = matchCentered(element);
+  std::optional<Centered> centered = matchCentered(element, precision);
   return centered && centered->length == statistic.length &&
          isSame(centered->x, statistic.x);
 }
@@ -96,6 +97,10 @@ std::optional<Element> NormMatcher::selectInput(const RowStatistic &statistic,
       why = llvm::formatv("{0} is not of f16, bf16, f32 or f64", type);
       continue;
     }
+    if (type.getEncoding()) {
+      why = llvm::formatv("{0} has an encoding", type);
+      continue;
+    }
     ArrayRef<AffineExpr> exprs = view.index.getResults();
     if (!isa<AffineSymbolExpr>(exprs.back())) {
       for (auto [dim, expr] : llvm::enumerate(exprs))
@@ -103,6 +108,14 @@ std::optional<Element> NormMatcher::selectInput(const RowStatistic &statistic,
           why = llvm::formatv(
               "the sum runs over dimension {0} of {1}, not over the last", dim,
               type);
+      continue;
+    }
+    // The view may know less than the sum: a cast or another operand may hold
+    // the size.
+    if (type.getShape().back() != statistic.length) {
+      why = llvm::formatv("the last dimension of {0} is not known to have the "
+                          "{1} elements of the sum",
+                          type, statistic.length);
       continue;
     }
     // Each row has a place of its own.
@@ -132,18 +145,22 @@ NormMatcher::matchFactors(Element element, const RowStatistic &statistic,
   NormMatch match;
   match.statistic = statistic;
   // The rounding to the result type is no loss.
-  if (Node node = look(element); node.is(Kind::Round))
+  if (Node node = look(element);
+      node.is(Kind::Round) && !isTooNarrow(node.type))
     element = node.args[0];
   Precision precision;
   SmallVector<Factor> factors;
   collectFactors(
       element, /*inverse=*/false, /*depth=*/0,
-      [&](Element factor) { return isNumerator(factor, statistic); }, factors,
-      precision);
+      [&](Element factor) {
+        Precision ignored;
+        return isNumerator(factor, statistic, ignored);
+      },
+      factors, precision);
   bool hasNumerator = false, hasRoot = false;
   for (Factor factor : factors) {
     if (!factor.inverse && !hasNumerator &&
-        isNumerator(factor.element, statistic)) {
+        isNumerator(factor.element, statistic, match.statistic.precision)) {
       hasNumerator = true;
       continue;
     }
@@ -162,7 +179,7 @@ NormMatcher::matchFactors(Element element, const RowStatistic &statistic,
     }
     bool isLayer = statistic.kind == NormKind::Layer;
     if (isLayer ? isSame(factor.element, statistic.x)
-                : matchCentered(factor.element).has_value())
+                : isCentered(factor.element))
       return explain(statistic.root, 1,
                      isLayer ? "the squares are of centred values but the "
                                "numerator is not centred"
@@ -187,7 +204,7 @@ NormMatcher::matchFactors(Element element, const RowStatistic &statistic,
   match.statistic.precision.see(precision.narrowest);
   std::string why;
   std::optional<Element> input = selectInput(statistic, why);
-  if (!input)
+  if (!input || match.statistic.precision.isTooNarrow(why))
     return explain(statistic.root, 2, why);
   match.input = *input;
   return match;
@@ -256,7 +273,7 @@ std::optional<NormMatch> NormMatcher::matchRoundedFactor(const Node &product,
     return std::nullopt;
   for (bool swap : {false, true}) {
     auto [normalized, weight] = getOperands(product, swap);
-    if (!isExact(look(normalized).type, type))
+    if (look(normalized).type != type)
       continue;
     std::optional<VectorOperand> vector = VectorOperand::get(weight);
     if (!vector || !isExact(vector->getElementType(), type))
@@ -295,7 +312,7 @@ std::optional<NormMatch> NormMatcher::matchNarrow(const Node &node,
     std::optional<VectorOperand> vector = VectorOperand::get(bias);
     Node product = look(scaled);
     if (!vector || !isExact(vector->getElementType(), node.type) ||
-        !isExact(product.type, node.type))
+        product.type != node.type)
       continue;
     std::optional<NormMatch> match = matchRoundedFactor(product, node.type);
     if (!match)
@@ -350,7 +367,7 @@ std::optional<std::string> NormMatcher::getReason(Element root) {
   if (auto found = reasons.find(node.op); found != reasons.end())
     return found->second.second;
   resultType = {};
-  if (!selectInput(*statistic, why))
+  if (!selectInput(*statistic, why) || statistic->precision.isTooNarrow(why))
     return why;
   return "no product of the root and the tensor whose squares are summed was "
          "found";

@@ -58,12 +58,15 @@ FailureOr<Problem> flashnorm::getProblem(MatmulOp op, std::string &reason) {
   int64_t rows = 1;
   ArrayRef<int64_t> leading =
       cast<ShapedType>(op.getInput().getType()).getShape().drop_back();
-  bool isStatic = !llvm::is_contained(leading, ShapedType::kDynamic);
+  if (llvm::is_contained(leading, 0))
+    rows = 0;
   for (int64_t size : leading)
-    // A product that overflows is as good as unknown.
-    if (isStatic && llvm::MulOverflow(rows, size, rows))
-      isStatic = false;
-  if (isStatic)
+    // More than 64 bits hold are more than any kernel takes.
+    if (rows > 0 && llvm::MulOverflow(rows, size, rows)) {
+      rows = std::numeric_limits<int64_t>::max();
+      break;
+    }
+  if (!llvm::is_contained(leading, ShapedType::kDynamic))
     problem.m = rows;
   problem.n = op.getN();
   problem.k = op.getK();

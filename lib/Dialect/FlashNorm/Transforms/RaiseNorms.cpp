@@ -223,6 +223,7 @@ Operation *RaiseNorms::raiseInBody(linalg::LinalgOp op) {
       report(*match, &inner);
       bool isResult =
           init && match->input.index == resultPlace &&
+          !cast<RankedTensorType>(init->get().getType()).getEncoding() &&
           cast<ShapedType>(match->input.value.getType()).getShape() ==
               cast<ShapedType>(init->get().getType()).getShape();
       Value reusable;
@@ -251,7 +252,7 @@ Operation *RaiseNorms::raiseIn(Operation *op) {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return raiseInBody(linalgOp);
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  if (type.getRank() == 0)
+  if (type.getRank() == 0 || type.getEncoding())
     return nullptr;
   AffineMap place =
       getPlace(&getContext(), type.getShape(), type.getRank() - 1);

@@ -18,8 +18,12 @@ bool flashnorm::isNarrow(Type type) {
   return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
 }
 
+bool flashnorm::isTooNarrow(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 16;
+}
+
 void Precision::see(Type type) {
-  if (isa<FloatType>(type) &&
+  if (isa_and_nonnull<FloatType>(type) &&
       (!narrowest ||
        type.getIntOrFloatBitWidth() < narrowest.getIntOrFloatBitWidth()))
     narrowest = type;
@@ -27,6 +31,14 @@ void Precision::see(Type type) {
 
 bool Precision::isNarrow() const {
   return narrowest && flashnorm::isNarrow(narrowest);
+}
+
+bool Precision::isTooNarrow(std::string &why) const {
+  if (!narrowest || !flashnorm::isTooNarrow(narrowest))
+    return false;
+  why = llvm::formatv("a value is rounded to {0}, narrower than bf16 and f16",
+                      narrowest);
+  return true;
 }
 
 /// `element` without roundings.
@@ -179,8 +191,8 @@ static std::optional<Element> matchSquare(Element element, Precision &precision,
   return std::nullopt;
 }
 
-static std::optional<Centered> matchCentered(Element element,
-                                             Precision &precision) {
+std::optional<Centered> flashnorm::matchCentered(Element element,
+                                                 Precision &precision) {
   Precision seen = precision;
   Node node = lookBehindRounding(element, seen);
   Element x, mean;
@@ -204,9 +216,9 @@ static std::optional<Centered> matchCentered(Element element,
   return Centered{x, found->length};
 }
 
-std::optional<Centered> flashnorm::matchCentered(Element element) {
-  Precision precision;
-  return ::matchCentered(element, precision);
+bool flashnorm::isCentered(Element element) {
+  Precision ignored;
+  return matchCentered(element, ignored).has_value();
 }
 
 //===----------------------------------------------------------------------===//
@@ -215,6 +227,7 @@ std::optional<Centered> flashnorm::matchCentered(Element element) {
 
 /// The value whose reciprocal root `root` is, or with `inverse`, whose root.
 static std::optional<Element> getRadicand(const Node &root, bool inverse,
+                                          Precision &precision,
                                           std::string &why) {
   switch (root.kind) {
   case Kind::Rsqrt:
@@ -225,6 +238,7 @@ static std::optional<Element> getRadicand(const Node &root, bool inverse,
     if (inverse)
       return root.args[0];
     Node argument = look(root.args[0]);
+    precision.see(argument.type);
     if (argument.is(Kind::Recip))
       return argument.args[0];
     if (argument.is(Kind::Div))
@@ -253,6 +267,7 @@ static std::optional<Element> getRadicand(const Node &root, bool inverse,
 static bool matchRawMoments(const Node &difference, RowStatistic &statistic) {
   std::string why;
   Precision precision = statistic.precision;
+  precision.see(difference.type);
   std::optional<Mean> squares = matchMean(difference.args[0], precision, why);
   std::optional<Element> mean = matchSquare(difference.args[1], precision, why);
   if (!squares || !mean)
@@ -275,7 +290,8 @@ flashnorm::matchRowStatistic(const Node &root, bool inverse, std::string &why) {
   RowStatistic statistic;
   statistic.root = root.op;
   statistic.precision.see(root.type);
-  std::optional<Element> radicand = getRadicand(root, inverse, why);
+  std::optional<Element> radicand =
+      getRadicand(root, inverse, statistic.precision, why);
   if (!radicand)
     return std::nullopt;
 
@@ -324,7 +340,7 @@ flashnorm::matchRowStatistic(const Node &root, bool inverse, std::string &why) {
     return std::nullopt;
   statistic.x = *x;
   statistic.length = mean->length;
-  if (auto centered = ::matchCentered(*x, statistic.precision);
+  if (auto centered = matchCentered(*x, statistic.precision);
       centered && centered->length == mean->length) {
     statistic.kind = NormKind::Layer;
     statistic.x = centered->x;

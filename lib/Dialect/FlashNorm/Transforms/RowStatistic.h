@@ -25,8 +25,12 @@ struct Precision {
   void see(mlir::Type type);
   /// Narrower than f32.
   bool isNarrow() const;
+  /// Narrower than bf16 and f16: such a rounding is meant, and may not be left
+  /// out. Says so in `why`.
+  bool isTooNarrow(std::string &why) const;
 };
 bool isNarrow(mlir::Type type);
+bool isTooNarrow(mlir::Type type);
 
 /// 1 / sqrt(mean(x * x) + eps), where x may be centred first.
 struct RowStatistic {
@@ -36,6 +40,7 @@ struct RowStatistic {
   double eps = 0;
   /// The operation that takes the root.
   mlir::Operation *root = nullptr;
+  /// Whoever builds a norm has to refuse it when it is too narrow.
   Precision precision;
   /// The variance is computed as mean(x * x) - mean(x) * mean(x).
   bool isRawMoments = false;
@@ -52,7 +57,9 @@ struct Centered {
 std::optional<RowStatistic> matchRowStatistic(const Node &root, bool inverse,
                                               std::string &why);
 
-std::optional<Centered> matchCentered(Element element);
+/// Roundings on the way are added to `precision` if `element` is centred.
+std::optional<Centered> matchCentered(Element element, Precision &precision);
+bool isCentered(Element element);
 
 /// A sum of squares is among the operations below `element`, however they go
 /// on.

@@ -163,7 +163,8 @@ static bool lookAtSum(linalg::LinalgOp op, OpResult result, AffineMap loops,
   Value yielded =
       op.getBlock()->getTerminator()->getOperand(result.getResultNumber());
   // An accumulator narrower than the addition: trunc(ext(acc) + x).
-  if (auto truncate = yielded.getDefiningOp<arith::TruncFOp>())
+  if (auto truncate = yielded.getDefiningOp<arith::TruncFOp>();
+      truncate && classify(truncate) == Kind::Round)
     yielded = truncate.getIn();
   auto add = yielded.getDefiningOp<arith::AddFOp>();
   OpOperand *init = op.getDpsInitOperand(result.getResultNumber());
@@ -238,6 +239,8 @@ Node Walk::run(Element start) {
           current.index, cast<RankedTensorType>(current.value.getType()));
       if (views)
         views->push_back(current);
+      if (hasEncoding(current.value.getType()))
+        break;
     }
     if (isTensor ? stepTensor() : stepScalar())
       continue;
@@ -353,6 +356,8 @@ bool Walk::stepScalar() {
   }
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp>(op)) {
     // Only for the sake of constants.
+    if (casts == maxCasts)
+      return false;
     Node source =
         ::look({op->getOperand(0), current.index}, nullptr, casts + 1);
     if (source.is(Kind::Constant) && source.value >= 0)

@@ -75,7 +75,8 @@ struct Node {
 /// tensor on the way that holds the same value is added to `views`.
 Node look(Element element, llvm::SmallVectorImpl<Element> *views = nullptr);
 
-/// The value of a constant expression, rounded as the IR rounds it.
+/// The value of a constant expression, rounded as the IR rounds it. Nothing for
+/// expressions of more than 32 operations.
 struct Constant {
   double value;
   mlir::Type type;

@@ -54,7 +54,12 @@ bool flashnorm::isExact(Type from, Type to) {
 // Elements
 //===----------------------------------------------------------------------===//
 
-std::optional<Constant> flashnorm::getConstant(Element element) {
+/// `budget` counts operations: expressions that share operands have
+/// exponentially many paths.
+static std::optional<Constant> getConstant(Element element, unsigned &budget) {
+  if (budget == 0)
+    return std::nullopt;
+  --budget;
   Node node = look(element);
   if (node.is(Kind::Constant))
     return Constant{node.value, node.type};
@@ -66,7 +71,7 @@ std::optional<Constant> flashnorm::getConstant(Element element) {
   case Kind::Sqrt:
   case Kind::Mul:
     for (Element arg : node.args) {
-      std::optional<Constant> constant = getConstant(arg);
+      std::optional<Constant> constant = ::getConstant(arg, budget);
       if (!constant)
         return std::nullopt;
       values.push_back(constant->value);
@@ -81,6 +86,11 @@ std::optional<Constant> flashnorm::getConstant(Element element) {
                  : node.is(Kind::Sqrt) ? std::sqrt(values[0])
                                        : values[0] * values[1];
   return Constant{roundTo(value, node.type), node.type};
+}
+
+std::optional<Constant> flashnorm::getConstant(Element element) {
+  unsigned budget = 32;
+  return ::getConstant(element, budget);
 }
 
 bool flashnorm::isSame(Element a, Element b, unsigned depth) {

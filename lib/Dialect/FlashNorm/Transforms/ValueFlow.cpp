@@ -16,6 +16,9 @@
 using namespace mlir;
 using namespace flashnorm;
 
+// Constants behind more copies and casts than this are not found.
+static constexpr unsigned maxConstantSteps = 64;
+
 //===----------------------------------------------------------------------===//
 // Elements
 //===----------------------------------------------------------------------===//
@@ -93,7 +96,8 @@ std::optional<ElementRef> flashnorm::lookThrough(const ElementRef &ref) {
     source = throughTosa(ref);
   }
   // Memrefs and unranked tensors are sources of their own kind.
-  if (!source || !isa<RankedTensorType>(source->tensor.getType()))
+  if (!source || !isa<RankedTensorType>(source->tensor.getType()) ||
+      hasEncoding(source->tensor.getType()))
     return std::nullopt;
   source->map = simplifyAffineMap(source->map);
   return source;
@@ -118,7 +122,8 @@ Value flashnorm::stripExtF(Value scalar) {
 
 bool flashnorm::isElementwise(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics() ||
-      op.getNumParallelLoops() != op.getNumLoops() || op.hasIndexSemantics())
+      op.getNumParallelLoops() != op.getNumLoops() || op.hasIndexSemantics() ||
+      llvm::any_of(op->getOperandTypes(), hasEncoding))
     return false;
   for (OpOperand &init : op.getDpsInitsMutable())
     if (!op.getMatchingIndexingMap(&init).isPermutation())
@@ -172,53 +177,71 @@ static std::optional<APFloat> fromAttribute(Attribute attr) {
   return std::nullopt;
 }
 
-std::optional<APFloat> flashnorm::getConstantFloat(Value value) {
+/// The input of a linalg op that a scalar of its body is; null if none.
+static Value getInput(BlockArgument argument) {
+  auto op =
+      dyn_cast_or_null<linalg::LinalgOp>(argument.getOwner()->getParentOp());
+  if (!op || op.getBlock() != argument.getOwner())
+    return {};
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (op.getMatchingBlockArgument(input) == argument)
+      return input->get();
+  return {};
+}
+
+/// Where the elements of `value` come from, one step back; null when the walk
+/// ends.
+static Value getConstantSource(Value value) {
   // A linalg op passes constants in through its operands too.
-  if (auto arg = dyn_cast<BlockArgument>(value)) {
-    auto op = dyn_cast_or_null<linalg::LinalgOp>(arg.getOwner()->getParentOp());
-    if (!op || op.getBlock() != arg.getOwner())
-      return std::nullopt;
-    for (OpOperand *input : op.getDpsInputOperands())
-      if (op.getMatchingBlockArgument(input) == arg)
-        return getConstantFloat(input->get());
-    return std::nullopt;
-  }
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return getInput(argument);
   Operation *op = value.getDefiningOp();
-  if (auto constant = dyn_cast<arith::ConstantOp>(op))
-    return fromAttribute(constant.getValue());
-  if (auto constant = dyn_cast<tosa::ConstOp>(op))
-    return fromAttribute(constant.getValues());
-  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-    return convertTo(getConstantFloat(op->getOperand(0)), value.getType());
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op) || isReshape(op))
+    return op->getOperand(0);
   if (auto fill = dyn_cast<linalg::FillOp>(op))
-    return convertTo(getConstantFloat(fill.value()),
-                     getElementTypeOrSelf(value.getType()));
+    return fill.value();
   if (auto splat = dyn_cast<tensor::SplatOp>(op))
-    return getConstantFloat(splat.getInput());
+    return splat.getInput();
   if (auto elements = dyn_cast<tensor::FromElementsOp>(op))
-    return elements.getElements().size() == 1
-               ? getConstantFloat(elements.getElements().front())
-               : std::nullopt;
+    return elements.getElements().size() == 1 ? elements.getElements().front()
+                                              : Value();
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-    return getConstantFloat(slice.getSource());
-  if (isReshape(op))
-    return getConstantFloat(op->getOperand(0));
+    return slice.getSource();
   if (!isa<RankedTensorType>(value.getType()))
-    return std::nullopt;
+    return {};
   if (std::optional<ElementRef> source = lookThrough(elementOf(value)))
-    return convertTo(getConstantFloat(source->tensor),
-                     getElementTypeOrSelf(value.getType()));
+    return source->tensor;
   // A generic that yields a constant is a fill.
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     if (isElementwise(linalgOp)) {
       Value yielded = getYielded(cast<OpResult>(value));
-      auto isInput = [&](OpOperand *input) {
-        return linalgOp.getMatchingBlockArgument(input) == yielded;
-      };
-      if (!isa<BlockArgument>(yielded) ||
-          llvm::any_of(linalgOp.getDpsInputOperands(), isInput))
-        return getConstantFloat(yielded);
+      auto argument = dyn_cast<BlockArgument>(yielded);
+      if (!argument || getInput(argument))
+        return yielded;
     }
+  return {};
+}
+
+std::optional<APFloat> flashnorm::getConstantFloat(Value value) {
+  // What casts on the way make of the constant, innermost last.
+  SmallVector<Type> types;
+  for (unsigned step = 0; step != maxConstantSteps; ++step) {
+    std::optional<APFloat> constant;
+    if (auto op = value.getDefiningOp<arith::ConstantOp>())
+      constant = fromAttribute(op.getValue());
+    else if (auto op = value.getDefiningOp<tosa::ConstOp>())
+      constant = fromAttribute(op.getValues());
+    for (Type type : llvm::reverse(types))
+      constant = convertTo(constant, type);
+    if (constant)
+      return constant;
+    Type type = getElementTypeOrSelf(value.getType());
+    value = getConstantSource(value);
+    if (!value)
+      return std::nullopt;
+    if (getElementTypeOrSelf(value.getType()) != type)
+      types.push_back(type);
+  }
   return std::nullopt;
 }
 

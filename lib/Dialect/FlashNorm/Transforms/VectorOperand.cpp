@@ -19,7 +19,7 @@ static constexpr unsigned maxOps = 8;
 static std::optional<int64_t> getVectorLength(Element tensor) {
   auto type = dyn_cast<RankedTensorType>(tensor.value.getType());
   if (!type || type.getRank() == 0 || !type.hasStaticShape() ||
-      !isNormType(type.getElementType()))
+      type.getEncoding() || !isNormType(type.getElementType()))
     return std::nullopt;
   int64_t length = type.getShape().back();
   if (type.getNumElements() != length ||
@@ -66,13 +66,13 @@ std::optional<VectorOperand> VectorOperand::get(Element element) {
       !node.self.index || !isNormType(node.self.value.getType()))
     return std::nullopt;
   vector.value = node.self.value;
-  if (!vector.addScalar(node.self.value, node.self.index) ||
+  if (!vector.addScalar(node.self.value, node.self.index, /*depth=*/0) ||
       vector.leaves.empty())
     return std::nullopt;
   return vector;
 }
 
-bool VectorOperand::addScalar(Value scalar, AffineMap loops) {
+bool VectorOperand::addScalar(Value scalar, AffineMap loops, unsigned depth) {
   if (llvm::is_contained(llvm::make_first_range(leaves), scalar))
     return true;
   if (auto argument = dyn_cast<BlockArgument>(scalar)) {
@@ -101,11 +101,12 @@ bool VectorOperand::addScalar(Value scalar, AffineMap loops) {
     return true; // Defined before the op: used as it is.
   if (llvm::is_contained(ops, op))
     return true;
-  if (ops.size() == maxOps || op->getNumRegions() != 0 ||
+  // Those on the way here count too.
+  if (ops.size() + depth >= maxOps || op->getNumRegions() != 0 ||
       op->getNumResults() != 1 || !isPure(op) || isa<linalg::IndexOp>(op))
     return false;
   for (Value operand : op->getOperands())
-    if (!addScalar(operand, loops))
+    if (!addScalar(operand, loops, depth + 1))
       return false;
   ops.push_back(op);
   return true;

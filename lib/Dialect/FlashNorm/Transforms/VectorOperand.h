@@ -28,7 +28,7 @@ public:
   mlir::Value build(mlir::OpBuilder &builder, mlir::Location loc) const;
 
 private:
-  bool addScalar(mlir::Value scalar, mlir::AffineMap loops);
+  bool addScalar(mlir::Value scalar, mlir::AffineMap loops, unsigned depth);
 
   /// A tensor, or the scalar that `ops` compute from `leaves`.
   mlir::Value value;
