@@ -40,7 +40,7 @@ int64_t flashnorm::getMaxWideTile(Family) {
   return 512;
 }
 
-/// What mma_sync's epilogue holds beside the accumulator. Fitted to 770 kernels
+/// What mma_sync's epilogue holds beside the accumulator. Fitted to 730 kernels
 /// of random plans and epilogues, so that none that spills is accepted: ptxas
 /// loads the residual ahead of its use, keeps both results, and spends
 /// predicates and addresses on columns beyond the end.

@@ -22,7 +22,7 @@
 
 // PTX-NOT: gpu.module
 // PTX: gpu.binary @kernels {flashnorm.manifest = {chip = "sm_80"
-// PTX-SAME: block = 64 : i64, cluster = 1 : i64, column_tiles = 1 : i64, family = "mma_sync", name = "wide_tile_64x128"
+// PTX-SAME: block = 64 : i64, cluster = 1 : i64, column_tiles = 1 : i64, ctas_per_sm = 0 : i64, family = "mma_sync", name = "wide_tile_64x128"
 // PTX-SAME: {role = "input", shape = [unit, 128], type = "bf16"}, {role = "input", shape = [64, 128], type = "bf16"}, {role = "output", shape = [unit, 64], type = "bf16"}
 // PTX-SAME: shared_memory = 24576 : i64, strategy = "wide_tile", tile_rows = 64 : i64
 // PTX-SAME: .visible .entry wide_tile_64x128(

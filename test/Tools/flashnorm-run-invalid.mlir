@@ -4,12 +4,12 @@
 
 // RUN: rm -rf %t
 // RUN: %{run} --device=gpu 2>&1 | FileCheck %s --check-prefix=DEVICE
-// DEVICE: error: device 'gpu' is unknown; legal are cpu, cuda
+// DEVICE: error: device 'gpu' is unknown; legal are auto, cpu, emulator, cuda
 // RUN: %{run} --compare=all 2>&1 | FileCheck %s --check-prefix=COMPARE
 // COMPARE: error: comparison 'all' is unknown; legal are reference, none
 // RUN: %{run} --speed 2>&1 | FileCheck %s --check-prefix=OPTION
 // OPTION: {{^}}flashnorm-run: error: Unknown command line argument '--speed'
-// OPTION: legal options are --arg, --check-guards, --chip, --compare, --device, --entry, --family, --input, --output, --rows, --seed, --time, --tolerance
+// OPTION: legal options are --arg, --check-guards, --chip, --compare, --device, --entry, --family, --input, --output, --rows, --schedule, --seed, --time, --tolerance
 // RUN: %{run} --chip=sm_70 2>&1 | FileCheck %s --check-prefix=CHIP
 // CHIP: error: chip 'sm_70' is unknown; legal are sm_80,{{.*}} sm_90a
 // RUN: %{run} --family=wmma 2>&1 | FileCheck %s --check-prefix=FAMILY

@@ -165,9 +165,10 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
        {static_cast<cl::Option *>(&line.time),
         static_cast<cl::Option *>(&line.checkGuards)})
     if (option->getNumOccurrences() && line.device == "cpu")
-      return createStringError("--" + option->ArgStr +
-                               " needs kernels; --device=cpu has none, emulator "
-                               "and cuda have");
+      return createStringError(
+          "--" + option->ArgStr +
+          " needs kernels; --device=cpu has none, emulator "
+          "and cuda have");
   if (line.tolerance.getNumOccurrences() && !(line.tolerance > 0))
     return createStringError("--tolerance must be positive");
 

@@ -41,7 +41,7 @@ struct DeviceProperties {
   int64_t sharedMemoryPerBlock = 0; ///< opt-in limit
   int64_t maxGrid = 0;              ///< along x
   int64_t numSMs = 0;
-  int driverVersion = 0;            ///< 13000 for 13.0
+  int driverVersion = 0; ///< 13000 for 13.0
 
   /// The chip that code for this device is compiled for: "sm_90a".
   std::string chip() const;

@@ -216,8 +216,8 @@ Values Wgmma::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
   };
   auto descriptor = [&](Value address, int64_t bits) -> Value {
     // 18 bits are the offset in the CTA; in a cluster the rank is above them.
-    Value units = arith::ExtUIOp::create(
-        b, b.getI64Type(), b.shr(b.bitAnd(address, 0x3ffff), 4));
+    Value units = arith::ExtUIOp::create(b, b.getI64Type(),
+                                         b.shr(b.bitAnd(address, 0x3ffff), 4));
     return arith::OrIOp::create(b, units, b.i64(bits));
   };
   // A and B [n][k]: rows of 128 bytes, 8 of them 1024 bytes apart. B [k][n]:

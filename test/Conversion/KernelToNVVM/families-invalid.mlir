@@ -560,7 +560,7 @@ gpu.module @kernels {
 !b = !kernel.smem<256x64xbf16>
 !acc = !kernel.acc<128x256>
 gpu.module @kernels {
-  // expected-error @below {{needs 245852 bytes of shared memory; sm_100a has 232448}}
+  // expected-error @below {{needs 245860 bytes of shared memory; sm_100a has 232448}}
   kernel.func @tcgen05_shared_memory(%x: memref<?x128xbf16>, %w: memref<512x128xbf16>, %rows: index)
       config(<tcgen05, chip = "sm_100a", tile = [128, 256, 64], warps = [1, 1]>) {
     %row, %column = kernel.tile_origin columns(512)

@@ -6,7 +6,7 @@
 // CHECK: llvm.mlir.global external @flashnorm_shared_memory() {addr_space = 3 : i32, alignment = 1024 : i64}
 // CHECK-LABEL: llvm.func @gemm(
 // CHECK-SAME: %[[X:.+]]: !llvm.ptr<1>, %[[W:.+]]: !llvm.ptr<1>, %[[Y:.+]]: !llvm.ptr<1>, %[[ROWS:.+]]: i32)
-// CHECK-SAME: block = 64 : i64, chip = "sm_80", cluster = 1 : i64, column_tiles = 2 : i64, family = "mma_sync"
+// CHECK-SAME: block = 64 : i64, chip = "sm_80", cluster = 1 : i64, column_tiles = 2 : i64, ctas_per_sm = 0 : i64, family = "mma_sync"
 // CHECK-SAME: shared_memory = 18432 : i64, strategy = "custom", tile_rows = 32 : i64
 // CHECK-SAME: nvvm.reqntid = array<i32: 64, 1, 1>
 // CHECK-DAG: %[[SMEM:.+]] = llvm.mlir.addressof @flashnorm_shared_memory

@@ -6,7 +6,7 @@
 // statistics only the MMA empties a stage.
 // CHECK-LABEL: llvm.func @gemm(
 // CHECK-SAME: block = 192 : i64
-// CHECK-SAME: shared_memory = 73788 : i64
+// CHECK-SAME: shared_memory = 73796 : i64
 // CHECK-DAG: %[[SMEM:.+]] = llvm.mlir.addressof @flashnorm_shared_memory
 // CHECK: nvvm.mbarrier.init %{{.+}}, %c1_i32
 // CHECK-COUNT-6: nvvm.mbarrier.init %{{.+}}, %c1_i32

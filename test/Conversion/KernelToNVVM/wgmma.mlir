@@ -1,42 +1,48 @@
 // RUN: flashnorm-opt %s --convert-kernel-to-nvvm --canonicalize --cse \
 // RUN:   --split-input-file | FileCheck %s
 
-// One producer warpgroup and two consumers of 64 rows; arrays that are only
-// loaded become tensor maps.
+// One producer warpgroup and two consumers of 64 rows; arrays that are loaded or
+// stored become tensor maps.
 // CHECK-LABEL: llvm.func @gemm(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
 // CHECK-SAME: %[[W:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
-// CHECK-SAME: %[[Y:[a-z0-9]+]]: !llvm.ptr<1>, %[[ROWS:[a-z0-9]+]]: i32)
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
+// CHECK-SAME: %[[ROWS:[a-z0-9]+]]: i32)
 // CHECK-SAME: {box = [64, 128], kind = "tensor_map", operand = 0 : i64, swizzle = 128 : i64}
 // CHECK-SAME: {box = [64, 64], kind = "tensor_map", operand = 1 : i64, swizzle = 128 : i64}
-// CHECK-SAME: {kind = "pointer", operand = 2 : i64}, {kind = "rows"}
+// CHECK-SAME: {box = [64, 16], kind = "tensor_map", operand = 2 : i64, swizzle = 128 : i64}, {kind = "rows"}
 // CHECK-SAME: block = 384 : i64
-// CHECK-SAME: shared_memory = 73776 : i64
+// CHECK-SAME: ctas_per_sm = 1 : i64
+// CHECK-SAME: shared_memory = 91136 : i64
 // CHECK-SAME: nvvm.reqntid = array<i32: 384, 1, 1>
 
-// Behind three stages of 24576 bytes: full barriers, one arrival, and empty
-// ones, one arrival of each of the eight consumer warps. One thread makes them.
+// Behind three stages of 24576 bytes: full barriers, one arrival, empty ones, one
+// arrival of each of the eight consumer warps, and one that nobody touches. One
+// thread makes them.
 // CHECK-DAG: %[[SMEM:.+]] = llvm.mlir.addressof @flashnorm_shared_memory
 // CHECK: scf.if
 // CHECK: %[[FULL:.+]] = llvm.getelementptr %[[SMEM]][73728]
 // CHECK-NEXT: nvvm.mbarrier.init %[[FULL]], %c1_i32
 // CHECK: %[[EMPTY:.+]] = llvm.getelementptr %[[SMEM]][73752]
 // CHECK-NEXT: nvvm.mbarrier.init %[[EMPTY]], %c8_i32
-// CHECK-COUNT-4: nvvm.mbarrier.init
+// CHECK-COUNT-5: nvvm.mbarrier.init
 // CHECK-NEXT: nvvm.fence.mbarrier.init
 // CHECK-NEXT: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK-NEXT: }
 // CHECK-NEXT: nvvm.barrier
 
-// The producer: all its warps give registers up, one elected thread loads. It
-// waits for the stage to be empty, starting with parity 1.
+// The producer: all its warps give registers up, one elected thread loads, tile
+// after tile. It waits for the stage to be empty, starting with parity 1.
 // CHECK: scf.if
 // CHECK-NEXT: nvvm.setmaxregister decrease 40
 // CHECK: %[[ELECTED:.+]] = nvvm.elect.sync
 // CHECK-NEXT: scf.if %[[ELECTED]] {
 // CHECK-NEXT: nvvm.prefetch tensormap, %[[X]]
 // CHECK-NEXT: nvvm.prefetch tensormap, %[[W]]
-// CHECK-NEXT: scf.for {{.+}} iter_args(%{{.+}} = %c0_i32, %[[PARITY:[a-z0-9]+]] = %c1_i32)
+// CHECK: %[[CTA:.+]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK: %[[CTAS:.+]] = nvvm.read.ptx.sreg.nctaid.x
+// CHECK: scf.for %{{.+}} = %[[CTA]] to %{{.+}} step %[[CTAS]] iter_args(%[[STAGE:[a-z0-9]+]] = %c0_i32, %[[START:[a-z0-9]+]] = %c1_i32)
+// CHECK: scf.for {{.+}} to %c2_i32 {{.+}} iter_args(%{{.+}} = %[[STAGE]], %[[PARITY:[a-z0-9]+]] = %[[START]])
 // CHECK: scf.while
 // CHECK-NEXT: nvvm.mbarrier.try_wait %{{.+}}, %[[PARITY]]
 // CHECK: nvvm.mbarrier.arrive.expect_tx %[[ARRIVED:.+]], %c24576_i32
@@ -44,33 +50,47 @@
 // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %[[W]], %[[ARRIVED]], box[%[[DEPTH]], %{{.+}}] {isCTAOnly = true}
 
 // The consumers: 32 accumulators a thread. Fence, four MMAs and commit are one
-// statement, the accumulators tied; only the first MMA of all starts from zero.
+// statement; the first one of a tile takes no accumulators.
 // CHECK: } else {
 // CHECK-NEXT: nvvm.setmaxregister increase 232
-// CHECK: scf.for %[[K:[a-z0-9]+]] = %c0_i32 to %c2_i32
-// CHECK-SAME: iter_args(%{{.+}} = %c0_i32, %[[PARITY:[a-z0-9]+]] = %c0_i32, %[[PREVIOUS:[a-z0-9]+]] = %c0_i32
+// CHECK: scf.for
+// CHECK-SAME: iter_args(%{{[a-z0-9]+}} = %c0_i32, %[[PARITY:[a-z0-9]+]] = %c0_i32
 // CHECK: nvvm.mbarrier.try_wait %{{.+}}, %[[PARITY]]
-// CHECK: %[[NOTFIRST:.+]] = arith.cmpi ne, %[[K]], %c0_i32
-// CHECK: %[[ACCUMULATE:.+]] = arith.extui %[[NOTFIRST]]
-// CHECK: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; setp.ne.b32 p, $40, 0;\0Awgmma.fence.sync.aligned;\0A
+// CHECK: llvm.inline_asm has_side_effects {{.*}}"wgmma.fence.sync.aligned;\0A
 // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {$0, $1,
-// CHECK-SAME: $31}, $32, $33, p, 1, 1, 0, 0;
+// CHECK-SAME: $31}, $32, $33, 0, 1, 1, 0, 0;
 // CHECK-SAME: $31}, $34, $35, 1, 1, 1, 0, 0;
 // CHECK-SAME: $31}, $36, $37, 1, 1, 1, 0, 0;
 // CHECK-SAME: $31}, $38, $39, 1, 1, 1, 0, 0;
-// CHECK-SAME: wgmma.commit_group.sync.aligned; }"
-// CHECK-SAME: "=f,=f,{{.*}}=f,l,l,l,l,l,l,l,l,r,0,1,2,{{.*}},31"
+// CHECK-SAME: wgmma.commit_group.sync.aligned;"
+// CHECK-SAME: "=f,=f,{{.*}}=f,l,l,l,l,l,l,l,l"
 
-// A stage is released one stage later, when its MMAs are known to be done: by
-// one lane, after all lanes of the warp.
+// The accumulators of the other stages are tied. A stage is released one stage
+// later, when its MMAs are known to be done: by one lane, after all lanes of the
+// warp.
+// CHECK: llvm.inline_asm has_side_effects {{.*}}$31}, $32, $33, 1, 1, 1, 0, 0;
+// CHECK-SAME: =f,l,l,l,l,l,l,l,l,0,1,2,{{.*}},31"
 // CHECK: llvm.inline_asm has_side_effects {{.*}}"wgmma.wait_group.sync.aligned 1;", "=f,{{.*}},31"
-// CHECK: scf.if
-// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: nvvm.bar.warp.sync
 // CHECK-NEXT: scf.if
 // CHECK: nvvm.mbarrier.arrive
-// CHECK: scf.yield
+
+// The last stage is released before the epilogue: a wait that is over at once
+// keeps the arithmetic behind the arrival.
 // CHECK: llvm.inline_asm has_side_effects {{.*}}"wgmma.wait_group.sync.aligned 0;"
-// CHECK: llvm.store
+// CHECK: nvvm.mbarrier.arrive
+// CHECK: scf.while
+// CHECK-NEXT: nvvm.mbarrier.try_wait %{{.+}}, %c1_i32
+
+// A warp's 16 rows and 64 columns, in halves, when TMA has read the box before.
+// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK: nvvm.bar.warp.sync
+// CHECK-COUNT-4: nvvm.stmatrix
+// CHECK: nvvm.fence.proxy
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[Y]]
+// CHECK-NEXT: nvvm.cp.async.bulk.commit.group
+// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
 !a = !kernel.smem<128x64xbf16>
 !b = !kernel.smem<64x64xbf16>
 !acc = !kernel.acc<128x64>
@@ -114,7 +134,7 @@ gpu.module @kernels {
 // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor
 // CHECK-NOT: nvvm.cp.async.bulk.tensor
 // CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
-// CHECK-SAME: p, 1, 1, 0, 1;
+// CHECK-SAME: 0, 1, 1, 0, 1;
 !a = !kernel.smem<64x64xbf16>
 !b = !kernel.smem<64x128xbf16>
 !acc = !kernel.acc<64x128>
@@ -140,6 +160,113 @@ gpu.module @kernels {
     ^bb0(%f: !frag, %col: index):
       %at = arith.addi %column, %col : index
       kernel.store_frag %f, %y[%row, %at] : !frag, memref<?x256xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}
+
+// -----
+
+// Two warpgroups take turns, each with a tile of its own. The second one starts
+// where the first one's two stages end; a tile but the CTA's first waits for its
+// turn at barrier 2 or 3, and gives it to the other one if that has a tile.
+// CHECK-LABEL: llvm.func @ping_pong
+// CHECK: %[[OTHER:.+]] = arith.cmpi eq, %{{.+}}, %c1_i32
+// CHECK: %[[STAGE:.+]] = arith.select %[[OTHER]], %c2_i32, %c0_i32
+// CHECK: scf.for %[[TILE:[a-z0-9]+]] =
+// CHECK-SAME: iter_args(%{{.+}} = %[[STAGE]]
+// CHECK: nvvm.barrier id = %{{.+}} number_of_threads = %c256_i32
+// CHECK: wgmma.mma_async
+// CHECK: nvvm.barrier.arrive id = %{{.+}} number_of_threads = %c256_i32
+// CHECK: wgmma.wait_group.sync.aligned 0
+!a = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+!frag = !kernel.frag<64x32>
+gpu.module @kernels {
+  kernel.func @ping_pong(%x: memref<?x128xbf16>, %w: memref<64x128xbf16>,
+      %y: memref<?x64xf32>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1],
+              schedule = ping_pong>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %p = kernel.pipeline bound(128) step(64) stages(3)
+        init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !a):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<64x128xbf16>, !a
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !a, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !a, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.for_slices %p : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      kernel.store_frag %f, %y[%row, %at] : !frag, memref<?x64xf32>
+      kernel.yield
+    }
+    kernel.return
+  }
+}
+
+// -----
+
+// Two CTAs with 64 columns each add up their row sums: the first lane of a row
+// sends, one thread expects 64 sums, and slots alternate.
+// CHECK-LABEL: llvm.func @cluster
+// CHECK-SAME: cluster = 2 : i64
+// CHECK-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
+// CHECK: nvvm.cluster.arrive
+// CHECK-NEXT: nvvm.cluster.wait
+// CHECK: nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c256_i32
+// CHECK: nvvm.mapa %{{.+}}, %[[PEER:.+]] :
+// CHECK: nvvm.mapa %{{.+}}, %[[PEER]] :
+// CHECK: st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32
+// CHECK: nvvm.mbarrier.try_wait {{.*}}scope = #nvvm.mem_scope<cluster>
+// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK: nvvm.cluster.arrive
+// CHECK-NEXT: nvvm.cluster.wait
+!a = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+!frag = !kernel.frag<64x32>
+!rowvec = !kernel.rowvec<64>
+gpu.module @kernels {
+  kernel.func @cluster(%x: memref<?x128xbf16>, %w: memref<128x128xbf16>,
+      %y: memref<?x128xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1],
+              schedule = ping_pong, cluster = 2>) {
+    %row, %column = kernel.tile_origin columns(128)
+    %zero = kernel.zero_acc : !acc
+    %p = kernel.pipeline bound(128) step(64) stages(3)
+        init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !a):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<128x128xbf16>, !a
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !a, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !a, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    %none = kernel.fill 0.0 : !rowvec
+    %partial = kernel.for_slices %p init(%none : !rowvec) : !acc {
+    ^bb0(%f: !frag, %col: index, %s: !rowvec):
+      %at = arith.addi %column, %col : index
+      %t = kernel.accumulate sumsq %f into %s columns(%at, 128) : !frag, !rowvec
+      kernel.yield %t : !rowvec
+    } -> !rowvec
+    %total = kernel.row_combine %partial : !rowvec
+    kernel.for_slices %p : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      %o = kernel.map %f, %total : !frag, !rowvec {
+      ^bb0(%v: f32, %r: f32):
+        %u = arith.mulf %v, %r : f32
+        kernel.yield %u : f32
+      } -> !frag
+      kernel.store_frag %o, %y[%row, %at] : !frag, memref<?x128xbf16>
       kernel.yield
     }
     kernel.return

@@ -162,10 +162,11 @@ static void emitProblem(int64_t index, const Problem &problem,
            << ", eps = 1.0e-5>, ";
   outs() << llvm::formatv(
       "\n      plan = #flashnorm.plan<strategy = {0}, chip = \"{1}\", family = "
-      "{2}, tile = [{3}, {4}, {5}], warps = [{6}, {7}], stages = {8}>} -> "
-      "{9}\n  return %y : {9}\n}\n",
+      "{2}, tile = [{3}, {4}, {5}], warps = [{6}, {7}], stages = {8}, "
+      "schedule = {9}, cluster = {10}>} -> {11}\n  return %y : {11}\n}\n",
       stringify(plan.strategy), plan.chip, stringify(plan.family), plan.tileM,
-      plan.tileN, plan.tileK, plan.warpsM, plan.warpsN, plan.stages, y);
+      plan.tileN, plan.tileK, plan.warpsM, plan.warpsN, plan.stages,
+      stringify(plan.schedule), plan.cluster, y);
 }
 
 static int emit(int64_t seed, int64_t count) {

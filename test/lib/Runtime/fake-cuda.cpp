@@ -129,6 +129,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
   case 5: // MAX_GRID_DIM_X
     *value = 1000;
     return Success;
+  case 16: // MULTIPROCESSOR_COUNT
+    *value = 2;
+    return Success;
   case 75: // COMPUTE_CAPABILITY_MAJOR
     *value = 9;
     return Success;

@@ -106,7 +106,7 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     `<` `strategy` `=` $strategy `,` `chip` `=` $chip `,`
         `family` `=` $family `,` `tile` `=` custom<Sizes>($tile) `,`
         `warps` `=` custom<Sizes>($warps) `,` `stages` `=` $stages
-        custom<Placement>($schedule, $cluster) `>`
+        `` custom<Placement>($schedule, $cluster) `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -97,7 +97,7 @@ def Kernel_ConfigAttr : Kernel_Attr<"Config", "config"> {
     DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = [{
     `<` $family `,` `chip` `=` $chip `,` `tile` `=` `[` $tile `]` `,`
-        `warps` `=` `[` $warps `]` custom<Placement>($schedule, $cluster) `>`
+        `warps` `=` `[` $warps `]` `` custom<Placement>($schedule, $cluster) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
