@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Compiles a Llama-style decoder block to PTX for Blackwell, says what was fused
-# and what was not, and compares the fused block with the original on the CPU.
+# and what was not, runs the fused block in the emulator and compares it with the
+# original on the CPU.
 # Enough alone on a bare Debian 12.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -21,5 +22,5 @@ show() {
 
 show $bin/flashnorm-compile $model --chip=sm_100a -o $out
 show ls $out
-show $bin/flashnorm-run $model --entry=llama_block --device=cpu \
-  --compare=reference --seed=1 --rows=64
+show $bin/flashnorm-run $model --entry=llama_block --device=emulator \
+  --chip=sm_100a --compare=reference --seed=1 --rows=32

@@ -9,6 +9,7 @@
 #include "flashnorm/Runtime/Manifest.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -184,6 +185,12 @@ Expected<LaunchRequest> KernelLauncher::run() {
   int64_t grid = llvm::divideCeil(rows, kernel.tileRows) * kernel.columnTiles;
   if (!llvm::isInt<32>(grid))
     return fail("a grid of " + Twine(grid) + " CTAs");
+  // As on a device with few SMs: persistent CTAs get several tiles.
+  constexpr int64_t numSMs = 4;
+  if (kernel.ctasPerSM > 0)
+    grid = std::min(grid, std::max(kernel.cluster, kernel.ctasPerSM * numSMs /
+                                                       kernel.cluster *
+                                                       kernel.cluster));
   request.shape.grid[0] = static_cast<uint32_t>(grid);
   request.shape.block[0] = static_cast<uint32_t>(kernel.block);
   request.shape.cluster[0] = static_cast<uint32_t>(kernel.cluster);

@@ -9,12 +9,12 @@
 // CHECK-SAME: shared_memory = 73796 : i64
 // CHECK-DAG: %[[SMEM:.+]] = llvm.mlir.addressof @flashnorm_shared_memory
 // CHECK: nvvm.mbarrier.init %{{.+}}, %c1_i32
-// CHECK-COUNT-6: nvvm.mbarrier.init %{{.+}}, %c1_i32
+// CHECK-COUNT-7: nvvm.mbarrier.init %{{.+}}, %c1_i32
 // CHECK-NEXT: nvvm.fence.mbarrier.init
 
 // Warp 1 allocates, and everybody learns the address behind a barrier.
 // CHECK: scf.if
-// CHECK-NEXT: %[[SLOT:.+]] = llvm.getelementptr %[[SMEM]][73784]
+// CHECK-NEXT: %[[SLOT:.+]] = llvm.getelementptr %[[SMEM]][73792]
 // CHECK-NEXT: nvvm.tcgen05.alloc %[[SLOT]], %c64_i32
 // CHECK-NEXT: nvvm.tcgen05.relinquish_alloc_permit
 // CHECK-NEXT: }
@@ -41,7 +41,7 @@
 // CHECK-NOT: nvvm.tcgen05.mma
 // CHECK: nvvm.tcgen05.commit
 // CHECK: scf.yield
-// CHECK: %[[DONE:.+]] = llvm.getelementptr %[[SMEM]][73776]
+// CHECK: %[[DONE:.+]] = llvm.getelementptr %[[SMEM]][73784]
 // CHECK-NEXT: nvvm.tcgen05.commit %[[DONE]]
 // The elected threads come back before the barrier at the end.
 // CHECK: nvvm.bar.warp.sync

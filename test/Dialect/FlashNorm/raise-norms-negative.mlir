@@ -623,7 +623,6 @@ func.func @length_of_another_operand(%x: tensor<?x?xf32>, %w: tensor<64xf32>, %r
 // How the elements are stored is not ours to change.
 // CHECK-LABEL: func @encoding(
 // CHECK:         math.rsqrt
-// REMARK:      Function=encoding | Remark="sum of squares under a root is not raised: tensor<8x64xf32, "rows"> has an encoding"
 func.func @encoding(%x: tensor<8x64xf32, "rows">) -> tensor<8x64xf32, "rows"> {
   %zero = arith.constant dense<0.0> : tensor<8xf32>
   %n = arith.constant dense<64.0> : tensor<8xf32>
