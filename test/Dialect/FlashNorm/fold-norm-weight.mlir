@@ -25,14 +25,30 @@
 // CHECK:         flashnorm.matmul ins(%[[X]], %[[KN]] :
 // CHECK-LABEL: func @layouts_prepare_weights(
 // CHECK-SAME:    %[[PG:[^:]*]]: tensor<64xbf16> {flashnorm.source = 1 : i64}, %[[PKN:[^:]*]]: tensor<64x32xbf16> {flashnorm.source = 2 : i64}, %[[PNK:[^:]*]]: tensor<32x64xbf16> {flashnorm.source = 3 : i64}) -> (tensor<64x32xbf16>, tensor<32x64xbf16>)
-// CHECK:         %[[R0:.*]] = linalg.generic {indexing_maps = [#[[$ROW]], #[[$ALL]], #[[$ALL]]], {{.*}}} ins(%[[PG]], %[[PKN]] :
-// CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16, %{{.*}}: bf16):
+//                Sums of the errors and of the sizes of each column.
+// CHECK:         %[[S0:.*]]:2 = linalg.generic {indexing_maps = [#[[$ROW]], #[[$ALL]], #[[$COLUMN]], #[[$COLUMN]]], iterator_types = ["reduction", "parallel"]} ins(%[[PG]], %[[PKN]] :
+// CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16, %[[SUM:.*]]: f32, %[[SIZE:.*]]: f32):
 // CHECK-NEXT:      %[[A32:.*]] = arith.extf %[[A]] : bf16 to f32
 // CHECK-NEXT:      %[[B32:.*]] = arith.extf %[[B]] : bf16 to f32
 // CHECK-NEXT:      %[[AB:.*]] = arith.mulf %[[A32]], %[[B32]] : f32
-// CHECK-NEXT:      %[[T:.*]] = arith.truncf %[[AB]] : f32 to bf16
+// CHECK:           linalg.index 0
+// CHECK:           %[[T:.*]] = arith.truncf %{{.*}} : f32 to bf16
+// CHECK-NEXT:      %[[T32:.*]] = arith.extf %[[T]] : bf16 to f32
+// CHECK-NEXT:      %[[ERROR:.*]] = arith.subf %[[AB]], %[[T32]] : f32
+// CHECK-NEXT:      %[[SUM1:.*]] = arith.addf %[[SUM]], %[[ERROR]] : f32
+// CHECK:           linalg.yield %[[SUM1]],
+//                The first shift, and the secant through its sum.
+// CHECK:         %[[T1:.*]] = linalg.generic {{.*}}["parallel"]} ins(%[[S0]]#0, %[[S0]]#1 :
+// CHECK:         %[[S1:.*]] = linalg.generic {{.*}}["reduction", "parallel"]} ins(%[[PG]], %[[PKN]], %[[T1]] :
+// CHECK:         %[[T2:.*]] = linalg.generic {{.*}}["parallel"]} ins(%[[S0]]#0, %[[S1]], %[[T1]] :
+// CHECK:         %[[S2:.*]] = linalg.generic {{.*}}["reduction", "parallel"]} ins(%[[PG]], %[[PKN]], %[[T2]] :
+// CHECK:         %[[SHIFT:.*]] = linalg.generic {{.*}}["parallel"]} ins(%[[S0]]#0, %[[S2]], %[[T2]] :
+// CHECK:         %[[R0:.*]] = linalg.generic {indexing_maps = [#[[$ROW]], #[[$ALL]], #[[$COLUMN]], #[[$ALL]]], iterator_types = ["parallel", "parallel"]} ins(%[[PG]], %[[PKN]], %[[SHIFT]] :
+// CHECK:           %[[T:.*]] = arith.truncf %{{.*}} : f32 to bf16
 // CHECK-NEXT:      linalg.yield %[[T]]
-// CHECK:         %[[R1:.*]] = linalg.generic {indexing_maps = [#[[$COLUMN]], #[[$ALL]], #[[$ALL]]], {{.*}}} ins(%[[PG]], %[[PNK]] :
+// CHECK:         linalg.generic {indexing_maps = [#[[$COLUMN]], #[[$ALL]], #[[$ROW]], #[[$ROW]]], iterator_types = ["parallel", "reduction"]} ins(%[[PG]], %[[PNK]] :
+// CHECK:           linalg.index 1
+// CHECK:         %[[R1:.*]] = linalg.generic {indexing_maps = [#[[$COLUMN]], #[[$ALL]], #[[$ROW]], #[[$ALL]]], iterator_types = ["parallel", "parallel"]} ins(%[[PG]], %[[PNK]],
 // CHECK:         return %[[R0]], %[[R1]]
 func.func @layouts(
     %x: tensor<?x64xbf16>, %g: tensor<64xbf16> {flashnorm.frozen},
@@ -67,9 +83,9 @@ func.func @layouts(
 // CHECK:         %[[C:.*]] = tensor.collapse_shape %[[N]]
 // CHECK:         flashnorm.matmul ins(%[[C]], %[[P]] :
 // CHECK-LABEL: func @through_reshape_prepare_weights(
-// CHECK:         arith.extf %{{.*}} : bf16 to f32
-// CHECK-NOT:     extf
-// CHECK:         arith.truncf %{{.*}} : f32 to bf16
+// CHECK:           ^bb0(%[[G:.*]]: f32, %[[W:.*]]: bf16, %{{.*}}: f32, %{{.*}}: f32):
+// CHECK-NEXT:        %[[W32:.*]] = arith.extf %[[W]] : bf16 to f32
+// CHECK-NEXT:        arith.mulf %[[G]], %[[W32]] : f32
 func.func @through_reshape(
     %x: tensor<2x?x64xbf16>, %g: tensor<64xf32> {flashnorm.frozen},
     %w: tensor<64x32xbf16> {flashnorm.frozen}, %init: tensor<?x32xbf16>)
@@ -124,6 +140,8 @@ func.func @prepare(%g: tensor<4xf32> {flashnorm.source = 1 : i64},
 // CHECK-SAME:    attributes {flashnorm.prepare_weights = @[[PREPARE:.*]]}
 // CHECK:       func.func @[[PREPARE]](%[[W:.*]]: tensor<2x8xf32> {flashnorm.source = 1 : i64}) -> tensor<2x8xf32>
 // CHECK:         %[[G:.*]] = arith.constant dense<[2.000000e+00, 3.000000e+00]>
+//                f32 needs no rounding.
+// CHECK-NOT:     "reduction"
 // CHECK:         linalg.generic {{.*}} ins(%[[G]], %[[W]] :
 // CHECK:       func.func private @constant_norm_weight_prepare_weights()
 func.func @constant_norm_weight(

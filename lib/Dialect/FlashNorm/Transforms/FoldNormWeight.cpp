@@ -13,10 +13,12 @@
 
 #include "LeadingReshapes.h"
 #include "ProductRounding.h"
+#include "WeightProduct.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
@@ -118,14 +120,6 @@ static std::optional<Factor> getFactor(func::FuncOp entry, Value value) {
   if (bytes > maxConstantBytes)
     return std::nullopt;
   return factor;
-}
-
-/// The product's type before rounding: f32, or f64 when a factor is.
-static Type getComputeType(Type a, Type b) {
-  MLIRContext *context = a.getContext();
-  if (a.isF64() || b.isF64())
-    return Float64Type::get(context);
-  return Float32Type::get(context);
 }
 
 static bool isMultipliable(Type type) {
@@ -234,65 +228,6 @@ std::string Folder::fold(RMSNormOp norm, ArrayRef<MatmulOp> matmuls) {
 // The product
 //===----------------------------------------------------------------------===//
 
-/// Multiplies two constants as the generated code would.
-static DenseElementsAttr multiply(DenseElementsAttr normWeight,
-                                  DenseElementsAttr weight,
-                                  bool transposeWeight) {
-  auto type = cast<RankedTensorType>(weight.getType());
-  auto elementType = cast<FloatType>(type.getElementType());
-  auto computeType =
-      cast<FloatType>(getComputeType(elementType, normWeight.getElementType()));
-  auto convert = [](APFloat value, FloatType type) {
-    bool losesInfo;
-    value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                  &losesInfo);
-    return value;
-  };
-  SmallVector<APFloat> factors;
-  for (const APFloat &value : normWeight.getValues<APFloat>())
-    factors.push_back(convert(value, computeType));
-  SmallVector<APFloat> values;
-  int64_t columns = type.getDimSize(1);
-  for (auto [index, value] : llvm::enumerate(weight.getValues<APFloat>())) {
-    int64_t k = transposeWeight ? index % columns : index / columns;
-    APFloat product = convert(value, computeType);
-    product.multiply(factors[k], APFloat::rmNearestTiesToEven);
-    values.push_back(convert(product, elementType));
-  }
-  return DenseElementsAttr::get(type, values);
-}
-
-/// diag(g) W as linalg: f32 product, rounded once.
-static Value buildProduct(OpBuilder &builder, Location loc, Value normWeight,
-                          Value weight, bool transposeWeight) {
-  auto type = cast<RankedTensorType>(weight.getType());
-  Type computeType = getComputeType(type.getElementType(),
-                                    getElementTypeOrSelf(normWeight.getType()));
-  MLIRContext *context = builder.getContext();
-  AffineMap identity = builder.getMultiDimIdentityMap(2);
-  AffineMap alongK =
-      AffineMap::get(2, 0, getAffineDimExpr(transposeWeight ? 1 : 0, context));
-  Value init = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                       type.getElementType());
-  SmallVector<utils::IteratorType> iterators(2, utils::IteratorType::parallel);
-  auto body = [&](OpBuilder &b, Location loc, ValueRange arguments) {
-    auto widen = [&](Value value) -> Value {
-      if (value.getType() == computeType)
-        return value;
-      return arith::ExtFOp::create(b, loc, computeType, value);
-    };
-    Value product =
-        arith::MulFOp::create(b, loc, widen(arguments[0]), widen(arguments[1]));
-    if (computeType != type.getElementType())
-      product = arith::TruncFOp::create(b, loc, type.getElementType(), product);
-    linalg::YieldOp::create(b, loc, product);
-  };
-  return linalg::GenericOp::create(
-             builder, loc, type, ValueRange{normWeight, weight}, init,
-             ArrayRef<AffineMap>{alongK, identity, identity}, iterators, body)
-      .getResult(0);
-}
-
 /// The counterpart of a frozen argument or constant in the prepare function.
 Value Folder::getInPrepareFunction(OpBuilder &builder, Value value,
                                    Location loc) {
@@ -330,8 +265,8 @@ Value Folder::addPrepared(const Product &product, Location loc) {
   builder.setInsertionPoint(returnOp);
   Value normWeight = getInPrepareFunction(builder, product.normWeight, loc);
   Value weight = getInPrepareFunction(builder, product.weight, loc);
-  Value result =
-      buildProduct(builder, loc, normWeight, weight, product.transposeWeight);
+  Value result = buildWeightProduct(builder, loc, normWeight, weight,
+                                    product.transposeWeight);
   entryAttrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
       FlashNormDialect::getPreparedAttrName(),
       builder.getI64IntegerAttr(returnOp->getNumOperands()))));
@@ -366,10 +301,10 @@ Value Folder::getProduct(const Product &product, Location loc) {
   std::optional<Factor> weight = getFactor(entry, product.weight);
   if (normWeight->constant && weight->constant) {
     auto builder = OpBuilder::atBlockBegin(&entry.getBody().front());
-    value = arith::ConstantOp::create(builder, loc,
-                                      multiply(normWeight->constant,
-                                               weight->constant,
-                                               product.transposeWeight));
+    value = arith::ConstantOp::create(
+        builder, loc,
+        computeWeightProduct(normWeight->constant, weight->constant,
+                             product.transposeWeight));
   } else {
     value = addPrepared(product, loc);
   }

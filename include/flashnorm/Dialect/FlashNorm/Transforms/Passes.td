@@ -248,17 +248,20 @@ def FoldNormWeightPass : Pass<"flashnorm-fold-norm-weight", "::mlir::ModuleOp"> 
     possibly through reshapes of the leading dimensions; its weight and theirs
     are arguments with `flashnorm.frozen` or constants; W is not f16, whose
     range the product easily leaves; nothing else in the module calls or refers
-    to the function; where the weight is a constant, a predicted error of at most
-    1.05 times the original's. All consumers are changed or none.
+    to the function, or to its prepare function; where the weight is a constant,
+    a predicted error of at most 1.05 times the original's. All consumers are
+    changed or none.
 
     Numerics: changes rounding. `g * W` is computed in f32 (f64 when a factor
-    is), and rounded once to the type of W; the norm's own product is rounded
-    without `g`. So the rounding of W' takes the place of that of `g * x`, where
-    the norm is fused after this, and is as large for most values. Where an
-    element of `g` is 1.5 times a power of two it is 1.11 times as large (RMS),
-    as ties are frequent, and a bf16 result at most 1.054 times as far off. For a
-    constant `g` this is predicted and declined beyond 1.05; the values of a
-    frozen argument are not known. A power of two rounds nothing.
+    is) and rounded to the type of W; a shift of less than half an ulp for each
+    column keeps the sum of its errors small, which is what counts where x has a
+    mean far from zero (`WeightProduct.cpp` has the formula). The norm's own
+    product is rounded without `g`. So the rounding of W' takes the place of that
+    of `g * x`, where the norm is fused after this, and is as large for most
+    values. Where an element of `g` is 1.5 times a power of two it is 1.11 times
+    as large (RMS), as ties are frequent, and a bf16 result at most 1.054 times
+    as far off. For a constant `g` this is predicted and declined beyond 1.05;
+    the values of a frozen argument are not known. A power of two rounds nothing.
 
     Remarks (category `flashnorm-fold-norm-weight`): `NormWeightFolded` for each
     folded weight, `NormWeightKept` for each norm with a weight in front of a
@@ -267,6 +270,7 @@ def FoldNormWeightPass : Pass<"flashnorm-fold-norm-weight", "::mlir::ModuleOp"> 
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::flashnorm::FlashNormDialect",
                            "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
                            "::mlir::tensor::TensorDialect"];
   let statistics = [
     Statistic<"numFolded", "folded", "norm weights folded into matmuls">,
