@@ -67,15 +67,13 @@ void flashnorm::buildFusePipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createRaiseMatmulsPass());
   addCleanup(pm);
 
-  // Fuse. A norm's weight moves into the matmul's weight first: only a norm
-  // without one can be computed lazily.
+  // Fuse.
   pm.addNestedPass<func::FuncOp>(createFuseEpiloguesPass());
   addCleanup(pm);
-  pm.addPass(createFoldNormWeightPass());
   FuseNormsPassOptions fuseNorms;
   fuseNorms.chip = options.chip;
   fuseNorms.family = options.family;
-  pm.addNestedPass<func::FuncOp>(createFuseNormsPass(fuseNorms));
+  pm.addPass(createFuseNormsPass(fuseNorms));
   addCleanup(pm);
 
   // Plan.

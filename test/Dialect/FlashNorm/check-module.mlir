@@ -6,7 +6,7 @@
 // RUN: not flashnorm-opt %s --flashnorm-serialize-kernels=chip=sm_70 2>&1 | FileCheck %s --check-prefix=SERIALIZE
 // RUN: not flashnorm-opt %s "--flashnorm-fuse=chip=sm_80 family=wgmma" 2>&1 | FileCheck %s --check-prefix=FAMILY
 // RUN: not flashnorm-opt %s "--pass-pipeline=builtin.module(func.func(flashnorm-plan{chip=sm_70}))" 2>&1 | FileCheck %s --check-prefix=CHIP
-// RUN: not flashnorm-opt %s "--pass-pipeline=builtin.module(func.func(flashnorm-fuse-norms{chip=sm_70}))" 2>&1 | FileCheck %s --check-prefix=CHIP
+// RUN: not flashnorm-opt %s "--pass-pipeline=builtin.module(flashnorm-fuse-norms{chip=sm_70})" 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not flashnorm-opt %s "--flashnorm-compile=chip=sm_90a ptx-version=12" 2>&1 | FileCheck %s --check-prefix=PTX
 // CHIP: check-module.mlir:{{[0-9]+}}:{{[0-9]+}}: error: unknown chip 'sm_70'; legal are sm_80,
 // SERIALIZE: check-module.mlir:{{[0-9]+}}:{{[0-9]+}}: error: unknown chip 'sm_70'; one of sm_80,

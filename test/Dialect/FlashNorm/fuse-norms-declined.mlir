@@ -63,8 +63,8 @@ func.func @value_returned(
 
 // -----
 
-// A weight that nobody folded stays between the norm and the matmul.
-// REMARK: Function=weight_not_folded | {{.*}}after: its weight is not folded into the matmuls after it
+// A weight that cannot be folded stays between the norm and the matmul.
+// REMARK: Function=weight_not_folded | {{.*}}after: its weight stays in front of the matmuls after it: its weight is neither an argument with 'flashnorm.frozen' nor a constant of at most 1 MB
 // CHECK-LABEL: func @weight_not_folded(
 // CHECK:         %[[N:.*]] = flashnorm.rms_norm {{.*}} weight(
 // CHECK:         flashnorm.matmul ins(%[[N]],
@@ -77,6 +77,27 @@ func.func @weight_not_folded(
   %y = flashnorm.matmul ins(%n, %w : tensor<?x256xbf16>, tensor<256x256xbf16>)
       outs(%init : tensor<?x256xbf16>) -> tensor<?x256xbf16>
   return %y : tensor<?x256xbf16>
+}
+
+// -----
+
+// A weight that could be folded stays where the fusion cannot be done: folded,
+// it would cost accuracy for nothing.
+// REMARK: Function=weight_kept | {{.*}}after: K = 12 is not a positive multiple of 8
+// CHECK-LABEL: func @weight_kept(
+// CHECK-NOT:     flashnorm.prepare
+// CHECK:         %[[N:.*]] = flashnorm.rms_norm {{.*}} weight(
+// CHECK:         flashnorm.matmul ins(%[[N]],
+func.func @weight_kept(
+    %x: tensor<?x12xbf16>, %g: tensor<12xbf16> {flashnorm.frozen},
+    %w: tensor<12x64xbf16> {flashnorm.frozen},
+    %out: tensor<?x12xbf16>, %init: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+  %n = flashnorm.rms_norm ins(%x : tensor<?x12xbf16>)
+      weight(%g : tensor<12xbf16>) outs(%out : tensor<?x12xbf16>)
+      {eps = 1.000000e-05 : f64} -> tensor<?x12xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<?x12xbf16>, tensor<12x64xbf16>)
+      outs(%init : tensor<?x64xbf16>) -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
 }
 
 // -----

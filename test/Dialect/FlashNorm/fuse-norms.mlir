@@ -120,6 +120,42 @@ func.func @pre_shared(
 
 // -----
 
+// The weight of a norm that is computed lazily is folded; that of one that goes
+// into the epilogue before it is not, though it could be.
+// REMARK: remark: [Passed] NormFused | {{.*}}Function=weights {{.*}}flashnorm.rms_norm fused into the matmul after it, its weight into that: lazy_pre_norm
+// REMARK: remark: [Passed] NormFused | {{.*}}Function=weights {{.*}}flashnorm.rms_norm fused into the matmul before it: wide_tile
+// CHECK-LABEL: func @weights(
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<?x512xbf16>, {{.*}} %[[P:[^:]*]]: tensor<512x1024xbf16> {flashnorm.prepared = 0 : i64})
+// CHECK-SAME:    flashnorm.prepare_weights = @weights_prepare_weights
+// CHECK:         flashnorm.matmul ins(%[[X]], %[[P]] : {{.*}}pre_norm =
+// CHECK:         flashnorm.matmul {{.*}} norm_weight({{.*}}post_norm =
+// CHECK:         flashnorm.matmul
+// CHECK-LABEL: func @weights_prepare_weights(
+func.func @weights(
+    %x: tensor<?x512xbf16>, %g0: tensor<512xbf16> {flashnorm.frozen},
+    %w0: tensor<512x1024xbf16> {flashnorm.frozen},
+    %w1: tensor<1024x128xbf16> {flashnorm.frozen},
+    %g1: tensor<128xbf16> {flashnorm.frozen},
+    %w2: tensor<128x12xbf16> {flashnorm.frozen}, %out: tensor<?x512xbf16>,
+    %wide: tensor<?x1024xbf16>, %narrow: tensor<?x128xbf16>,
+    %last: tensor<?x12xbf16>) -> tensor<?x12xbf16> {
+  %n0 = flashnorm.rms_norm ins(%x : tensor<?x512xbf16>)
+      weight(%g0 : tensor<512xbf16>) outs(%out : tensor<?x512xbf16>)
+      {eps = 1.000000e-05 : f64} -> tensor<?x512xbf16>
+  %a = flashnorm.matmul ins(%n0, %w0 : tensor<?x512xbf16>, tensor<512x1024xbf16>)
+      outs(%wide : tensor<?x1024xbf16>) -> tensor<?x1024xbf16>
+  %b = flashnorm.matmul ins(%a, %w1 : tensor<?x1024xbf16>, tensor<1024x128xbf16>)
+      outs(%narrow : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+  %n1 = flashnorm.rms_norm ins(%b : tensor<?x128xbf16>)
+      weight(%g1 : tensor<128xbf16>) outs(%narrow : tensor<?x128xbf16>)
+      {eps = 1.000000e-05 : f64} -> tensor<?x128xbf16>
+  %c = flashnorm.matmul ins(%n1, %w2 : tensor<?x128xbf16>, tensor<128x12xbf16>)
+      outs(%last : tensor<?x12xbf16>) -> tensor<?x12xbf16>
+  return %c : tensor<?x12xbf16>
+}
+
+// -----
+
 // A matmul between two norms takes the first lazily and the second in its wide
 // tile.
 // CHECK-LABEL: func @pre_and_post(

@@ -9,14 +9,19 @@
 // (post), or into the matmuls that read its result (pre), which then multiply
 // the un-normalised rows and scale them afterwards. For each norm both ways are
 // matched first, without changing anything; the planner puts a price on each
-// that is possible, and the one that saves more is taken.
+// that is possible, and the one that saves more is taken. Only then is a norm's
+// weight folded into the matmuls after it: folded but computed by itself, the
+// norm would be rounded, and the folded weight as well.
 //
 //===----------------------------------------------------------------------===//
 
 #include "LeadingReshapes.h"
+#include "NormWeightFolder.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/PlanUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
@@ -71,12 +76,8 @@ struct FuseNorms : ::flashnorm::impl::FuseNormsPassBase<FuseNorms> {
   void runOnOperation() override;
 
 private:
-  PostCandidate matchPost(const NormView &norm, DominanceInfo &dominance,
-                          Planner &planner);
-  PreCandidate matchPre(const NormView &norm, Planner &planner);
-  void report(const NormView &norm, const Candidate &candidate, StringRef what);
-
-  PlanTarget target;
+  void runOnFunction(func::FuncOp function, NormWeightFolder &folder,
+                     Planner &planner);
 };
 } // namespace
 
@@ -107,8 +108,8 @@ static Norm getNormKind(const NormView &norm) {
 // Into the matmul before
 //===----------------------------------------------------------------------===//
 
-PostCandidate FuseNorms::matchPost(const NormView &norm,
-                                   DominanceInfo &dominance, Planner &planner) {
+static PostCandidate matchPost(const NormView &norm, DominanceInfo &dominance,
+                               Planner &planner) {
   PostCandidate candidate;
   auto decline = [&](const Twine &reason) {
     candidate.reason = reason.str();
@@ -216,7 +217,8 @@ static void fusePost(IRRewriter &rewriter, const NormView &norm,
 // Into the matmuls after
 //===----------------------------------------------------------------------===//
 
-PreCandidate FuseNorms::matchPre(const NormView &norm, Planner &planner) {
+static PreCandidate matchPre(const NormView &norm, NormWeightFolder &folder,
+                             Planner &planner) {
   PreCandidate candidate;
   auto decline = [&](const Twine &reason) {
     candidate.reason = reason.str();
@@ -230,8 +232,6 @@ PreCandidate FuseNorms::matchPre(const NormView &norm, Planner &planner) {
     return decline("no flashnorm.matmul reads its result");
   if (getNormKind(norm) == Norm::Layer)
     return decline("a layer norm before a matmul has no kernel; rms has");
-  if (norm.weight)
-    return decline("its weight is not folded into the matmuls after it");
   if (norm.hasStatistics)
     return decline("its statistics are results");
   // All consumers are deferred or none: one that needs the normalised value
@@ -259,6 +259,14 @@ PreCandidate FuseNorms::matchPre(const NormView &norm, Planner &planner) {
     return decline(reason);
   }
 
+  if (norm.weight) {
+    std::string reason =
+        folder.check(cast<RMSNormOp>(norm.op), candidate.matmuls);
+    if (!reason.empty())
+      return decline("its weight stays in front of the matmuls after it: " +
+                     reason);
+  }
+
   // One norm's cost against the statistics in all of its consumers.
   for (MatmulOp matmul : candidate.matmuls) {
     std::string reason;
@@ -281,7 +289,9 @@ PreCandidate FuseNorms::matchPre(const NormView &norm, Planner &planner) {
 }
 
 static void fusePre(IRRewriter &rewriter, const NormView &norm,
-                    PreCandidate &candidate) {
+                    PreCandidate &candidate, NormWeightFolder &folder) {
+  if (norm.weight)
+    folder.fold(cast<RMSNormOp>(norm.op), candidate.matmuls);
   for (MatmulOp matmul : candidate.matmuls)
     rewriter.modifyOpInPlace(matmul, [&] { matmul.setPreNormAttr(norm.attr); });
   rewriter.setInsertionPoint(norm.op);
@@ -296,11 +306,12 @@ static void fusePre(IRRewriter &rewriter, const NormView &norm,
 // The pass
 //===----------------------------------------------------------------------===//
 
-void FuseNorms::report(const NormView &norm, const Candidate &candidate,
-                       StringRef what) {
-  auto options = remark::RemarkOpts::name("NormFused")
-                     .category("flashnorm-fuse-norms")
-                     .function(getOperation().getSymName());
+static void report(const NormView &norm, const Candidate &candidate,
+                   StringRef what) {
+  auto options =
+      remark::RemarkOpts::name("NormFused")
+          .category("flashnorm-fuse-norms")
+          .function(norm.op->getParentOfType<func::FuncOp>().getSymName());
   remark::passed(norm.op->getLoc(), options)
       << llvm::formatv("{0} fused into {1}: {2}; estimated at {3:F1} us, "
                        "{4:F1} us unfused",
@@ -309,29 +320,32 @@ void FuseNorms::report(const NormView &norm, const Candidate &candidate,
              .str();
 }
 
-void FuseNorms::runOnOperation() {
-  FailureOr<PlanTarget> parsed =
-      parsePlanTarget(getOperation().getLoc(), chip, family);
-  if (failed(parsed))
-    return signalPassFailure();
-  target = *parsed;
+static std::string describePre(const NormView &norm,
+                               const PreCandidate &candidate) {
+  size_t count = candidate.matmuls.size();
+  std::string text = "the matmul after it";
+  if (count > 1)
+    text = llvm::formatv("the {0} matmuls after it", count).str();
+  if (norm.weight)
+    text += count > 1 ? ", its weight into theirs" : ", its weight into that";
+  return text;
+}
+
+void FuseNorms::runOnFunction(func::FuncOp function, NormWeightFolder &folder,
+                              Planner &planner) {
   SmallVector<Operation *> norms;
-  getOperation().walk([&](Operation *op) {
+  function.walk([&](Operation *op) {
     if (isa<RMSNormOp, LayerNormOp>(op))
       norms.push_back(op);
   });
-  DominanceInfo &dominance = getAnalysis<DominanceInfo>();
-  // Whether a fusion pays is asked here, of all matmuls behind a norm together.
-  PlannerOptions options = target.options;
-  options.onlyIfFaster = false;
-  Planner planner(*target.target, options);
+  DominanceInfo dominance(function);
   IRRewriter rewriter(&getContext());
   for (Operation *op : norms) {
     std::optional<NormView> norm = viewNorm(op);
     if (!norm) // on memrefs: this pass runs before bufferization
       continue;
     PostCandidate post = matchPost(*norm, dominance, planner);
-    PreCandidate pre = matchPre(*norm, planner);
+    PreCandidate pre = matchPre(*norm, folder, planner);
     // Of two that save the same, the epilogue: there, statistics are made once.
     bool takePost = post.isPossible() &&
                     (!pre.isPossible() || post.getGain() >= pre.getGain());
@@ -342,23 +356,41 @@ void FuseNorms::runOnOperation() {
       continue;
     }
     if (pre.isPossible()) {
-      report(*norm, pre,
-             pre.matmuls.size() == 1
-                 ? std::string("the matmul after it")
-                 : llvm::formatv("the {0} matmuls after it", pre.matmuls.size())
-                       .str());
-      fusePre(rewriter, *norm, pre);
+      report(*norm, pre, describePre(*norm, pre));
+      fusePre(rewriter, *norm, pre, folder);
       ++numPreFused;
       continue;
     }
     // Left as it is: it runs by itself.
     auto options = remark::RemarkOpts::name("NormLeftUnfused")
                        .category("flashnorm-fuse-norms")
-                       .function(getOperation().getSymName());
+                       .function(function.getSymName());
     remark::missed(op->getLoc(), options)
         << llvm::formatv("{0} left unfused; before: {1}; after: {2}",
                          op->getName(), post.reason, pre.reason)
                .str();
     ++numLeftUnfused;
+  }
+}
+
+void FuseNorms::runOnOperation() {
+  FailureOr<PlanTarget> target =
+      parsePlanTarget(getOperation().getLoc(), chip, family);
+  if (failed(target))
+    return signalPassFailure();
+  // Whether a fusion pays is asked here, of all matmuls behind a norm together.
+  target->options.onlyIfFaster = false;
+  Planner planner(*target->target, target->options);
+  SymbolTable symbolTable(getOperation());
+  SymbolUsers symbolUsers(getOperation());
+  // Prepare functions come in while this runs.
+  auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+  for (func::FuncOp function : functions) {
+    if (function.isExternal())
+      continue;
+    NormWeightFolder folder(function, symbolTable, symbolUsers);
+    runOnFunction(function, folder, planner);
+    folder.finish();
+    numPrepared += folder.getNumPrepared();
   }
 }

@@ -203,8 +203,8 @@ def FoldNormWeightPass : Pass<"flashnorm-fold-norm-weight", "::mlir::ModuleOp"> 
   let description = [{
     `(x * rstd * g) W = (x * rstd) (diag(g) W)`: a norm's weight can be moved
     into the weight of the matmuls that read its result. Only a norm without one
-    can be computed after the multiplication (`--flashnorm-fuse-norms`), and the
-    norm itself has less to do.
+    can be computed after the multiplication; `--flashnorm-fuse-norms` does this
+    for the norms that it computes there. This pass does it wherever it can.
 
     Weights are usually arguments. Where the caller promises the same values on
     every call (`flashnorm.frozen`), the product is computed once, in a generated
@@ -278,7 +278,7 @@ def FoldNormWeightPass : Pass<"flashnorm-fold-norm-weight", "::mlir::ModuleOp"> 
     Statistic<"numKept", "kept", "norm weights kept in front of a matmul">];
 }
 
-def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::func::FuncOp"> {
+def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::ModuleOp"> {
   let summary = "fuses norms with the matmuls before or after them";
   let description = [{
     A norm is limited by memory bandwidth and leaves the tensor cores idle. Two
@@ -316,12 +316,14 @@ def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::func::FuncOp"> {
 
     Both look through reshapes of the leading dimensions. When both are
     possible for a norm, the one with the larger estimated gain is taken; the
-    epilogue when they are equal.
+    epilogue when they are equal. The weight of a norm that is fused with the
+    matmuls after it is folded into theirs, as by `--flashnorm-fold-norm-weight`,
+    whose preconditions and numerics hold here, too; a norm that is not keeps it.
 
     Preconditions. Both: the planner has a plan for the fused matmul on `chip`,
     estimated no slower than the chain; norm and matmuls are in one block; no
     statistics results; the matmuls carry no plan yet. Before: `rms_norm` without
-    weight (see `--flashnorm-fold-norm-weight`), x of the type that the matmul
+    weight or with one that can be folded, x of the type that the matmul
     multiplies, and all readers of the result are matmuls that take it as their
     input: all are deferred or none.
 
@@ -337,7 +339,10 @@ def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::func::FuncOp"> {
     with plan and estimate, `NormLeftUnfused` for each other norm with the reason
     for each of the two places.
   }];
-  let dependentDialects = ["::flashnorm::FlashNormDialect",
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::flashnorm::FlashNormDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
                            "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_90a\"", "target chip">,
@@ -346,7 +351,8 @@ def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::func::FuncOp"> {
   let statistics = [
     Statistic<"numPostFused", "post-fused", "norms fused into the matmul before">,
     Statistic<"numPreFused", "pre-fused", "norms fused into the matmuls after">,
-    Statistic<"numLeftUnfused", "left-unfused", "norms left by themselves">];
+    Statistic<"numLeftUnfused", "left-unfused", "norms left by themselves">,
+    Statistic<"numPrepared", "prepared", "weights made by prepare functions">];
 }
 
 def PlanPass : Pass<"flashnorm-plan", "::mlir::func::FuncOp"> {

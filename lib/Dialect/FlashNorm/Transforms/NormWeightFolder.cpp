@@ -1,0 +1,249 @@
+//===- NormWeightFolder.cpp - Moves norm weights into matmul weights ------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NormWeightFolder.h"
+#include "ProductRounding.h"
+#include "WeightProduct.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace flashnorm;
+
+/// Larger constants stay out of the IR.
+static constexpr int64_t maxConstantBytes = 1 << 20;
+/// What fusion may do to the RMS error of a result.
+static constexpr double maxErrorRatio = 1.05;
+
+namespace {
+/// A value that is the same on every call: a frozen argument or a constant.
+struct Factor {
+  BlockArgument argument;
+  DenseElementsAttr constant;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What can be folded
+//===----------------------------------------------------------------------===//
+
+static std::optional<Factor> getFactor(func::FuncOp entry, Value value) {
+  Factor factor;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() != &entry.getBody().front() ||
+        argument.getArgNumber() >= entry.getNumArguments() ||
+        !entry.getArgAttr(argument.getArgNumber(),
+                          FlashNormDialect::getFrozenAttrName()))
+      return std::nullopt;
+    factor.argument = argument;
+    return factor;
+  }
+  if (!matchPattern(value, m_Constant(&factor.constant)))
+    return std::nullopt;
+  ShapedType type = factor.constant.getType();
+  int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  if (bytes > maxConstantBytes)
+    return std::nullopt;
+  return factor;
+}
+
+static bool isMultipliable(Type type) {
+  return type.isF64() || type.getIntOrFloatBitWidth() <= 32;
+}
+
+SymbolUsers::SymbolUsers(ModuleOp module) {
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(&module.getBodyRegion());
+  isKnown = uses.has_value();
+  if (!isKnown)
+    return;
+  for (const SymbolTable::SymbolUse &use : *uses)
+    users[use.getSymbolRef().getRootReference()].insert(use.getUser());
+}
+
+bool SymbolUsers::isUsed(func::FuncOp function, Operation *except) const {
+  if (!isKnown)
+    return true;
+  auto found = users.find(function.getSymNameAttr());
+  return found != users.end() &&
+         llvm::any_of(found->second,
+                      [&](Operation *user) { return user != except; });
+}
+
+/// Looks up the prepare function that an earlier run made. Returns what is
+/// wrong with it, or nothing.
+std::string NormWeightFolder::findPrepareFunction() {
+  if (prepare)
+    return "";
+  auto name = entry->getAttrOfType<FlatSymbolRefAttr>(
+      FlashNormDialect::getPrepareWeightsAttrName());
+  if (!name)
+    return "";
+  auto function =
+      dyn_cast_or_null<func::FuncOp>(symbolTable.lookup(name.getValue()));
+  if (!function || !llvm::hasSingleElement(function.getBody()))
+    return llvm::formatv("@{0} is not a function with one block",
+                         name.getValue())
+        .str();
+  // Whoever else refers to it relies on the results that it has now.
+  if (function == entry || symbolUsers.isUsed(function, entry))
+    return llvm::formatv("@{0}, which would get further results, is used "
+                         "elsewhere in the module",
+                         name.getValue())
+        .str();
+  prepare = function;
+  for (BlockArgument argument : prepare.getArguments())
+    if (auto source = prepare.getArgAttrOfType<IntegerAttr>(
+            argument.getArgNumber(), FlashNormDialect::getSourceAttrName()))
+      sources.try_emplace(source.getInt(), argument);
+  return "";
+}
+
+std::string NormWeightFolder::check(RMSNormOp norm,
+                                    ArrayRef<MatmulOp> matmuls) {
+  std::optional<Factor> normWeight = getFactor(entry, norm.getWeight());
+  if (!normWeight)
+    return "its weight is neither an argument with 'flashnorm.frozen' nor a "
+           "constant of at most 1 MB";
+  bool needsArgument = false;
+  for (MatmulOp matmul : matmuls) {
+    if (matmul.getPreNorm())
+      return "a matmul after it has a norm before it already";
+    std::optional<Factor> weight = getFactor(entry, matmul.getWeight());
+    if (!weight)
+      return "the weight of a matmul after it is neither an argument with "
+             "'flashnorm.frozen' nor a constant of at most 1 MB";
+    // The product of two such weights easily leaves the range of f16, where the
+    // original's result is finite.
+    if (getElementTypeOrSelf(matmul.getWeight().getType()).isF16())
+      return "weight times W may overflow or underflow in f16";
+    needsArgument |= normWeight->argument || weight->argument;
+    for (Value value : {norm.getWeight(), matmul.getWeight()})
+      if (!isMultipliable(getElementTypeOrSelf(value.getType())))
+        return "a weight is wider than 32 bits and not f64";
+    if (!normWeight->constant)
+      continue;
+    FoldError error =
+        predictFoldError(normWeight->constant, matmul, norm.getCast());
+    if (error.ratio > maxErrorRatio)
+      return llvm::formatv(
+                 "{0:P0} of its weight are 1.5 times a power of two, whose "
+                 "products with W are often ties: predicted error {1:F3} times "
+                 "the original's, at most {2:F2} is accepted",
+                 error.shareOfThrees, error.ratio, maxErrorRatio)
+          .str();
+  }
+  if (needsArgument) {
+    if (symbolUsers.isUsed(entry))
+      return llvm::formatv("@{0}, whose arguments would change, is used in the "
+                           "module",
+                           entry.getSymName())
+          .str();
+    if (std::string reason = findPrepareFunction(); !reason.empty())
+      return reason;
+  }
+  return "";
+}
+
+void NormWeightFolder::fold(RMSNormOp norm, ArrayRef<MatmulOp> matmuls) {
+  for (MatmulOp matmul : matmuls) {
+    Product product = {norm.getWeight(), matmul.getWeight(),
+                       matmul.getTransposeWeight()};
+    matmul.getWeightMutable().assign(getProduct(product, norm.getLoc()));
+  }
+  norm.getWeightMutable().clear();
+  // Without a weight there is one place to round only.
+  norm.setCast(CastPosition::AfterAffine);
+}
+
+//===----------------------------------------------------------------------===//
+// The product
+//===----------------------------------------------------------------------===//
+
+/// The counterpart of a frozen argument or constant in the prepare function.
+Value NormWeightFolder::getInPrepareFunction(OpBuilder &builder, Value value,
+                                             Location loc) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return builder.clone(*value.getDefiningOp())->getResult(0);
+  auto known = sources.find(argument.getArgNumber());
+  if (known != sources.end() && known->second.getType() == argument.getType())
+    return known->second;
+  prepareAttrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+      FlashNormDialect::getSourceAttrName(),
+      builder.getI64IntegerAttr(argument.getArgNumber()))));
+  return sources[argument.getArgNumber()] =
+             prepare.getBody().addArgument(argument.getType(), loc);
+}
+
+/// Computes the product in the prepare function; a new argument of the entry
+/// stands for it.
+Value NormWeightFolder::addPrepared(const Product &product, Location loc) {
+  OpBuilder builder(entry.getContext());
+  if (!prepare) {
+    prepare =
+        func::FuncOp::create(builder, entry.getLoc(),
+                             (entry.getSymName() + "_prepare_weights").str(),
+                             builder.getFunctionType({}, {}));
+    builder.setInsertionPointToEnd(prepare.addEntryBlock());
+    func::ReturnOp::create(builder, entry.getLoc());
+    // Renames it if the name is taken.
+    symbolTable.insert(prepare, std::next(Block::iterator(entry)));
+    entry->setAttr(FlashNormDialect::getPrepareWeightsAttrName(),
+                   FlatSymbolRefAttr::get(prepare));
+  }
+  auto returnOp =
+      cast<func::ReturnOp>(prepare.getBody().front().getTerminator());
+  builder.setInsertionPoint(returnOp);
+  Value normWeight = getInPrepareFunction(builder, product.normWeight, loc);
+  Value weight = getInPrepareFunction(builder, product.weight, loc);
+  Value result = buildWeightProduct(builder, loc, normWeight, weight,
+                                    product.transposeWeight);
+  entryAttrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+      FlashNormDialect::getPreparedAttrName(),
+      builder.getI64IntegerAttr(returnOp->getNumOperands()))));
+  returnOp.getOperandsMutable().append(result);
+  return entry.getBody().addArgument(result.getType(), loc);
+}
+
+static void updateSignature(func::FuncOp function, TypeRange results,
+                            ArrayRef<DictionaryAttr> newArgumentAttrs) {
+  SmallVector<DictionaryAttr> attrs;
+  function.getAllArgAttrs(attrs);
+  llvm::append_range(attrs, newArgumentAttrs);
+  function.setType(FunctionType::get(
+      function.getContext(), function.getBody().getArgumentTypes(), results));
+  function.setAllArgAttrs(attrs);
+}
+
+void NormWeightFolder::finish() {
+  if (entryAttrs.empty())
+    return;
+  updateSignature(entry, entry.getResultTypes(), entryAttrs);
+  updateSignature(prepare,
+                  prepare.getBody().front().getTerminator()->getOperandTypes(),
+                  prepareAttrs);
+}
+
+Value NormWeightFolder::getProduct(const Product &product, Location loc) {
+  Value &value = products[product.getKey()];
+  if (value)
+    return value;
+  std::optional<Factor> normWeight = getFactor(entry, product.normWeight);
+  std::optional<Factor> weight = getFactor(entry, product.weight);
+  if (normWeight->constant && weight->constant) {
+    auto builder = OpBuilder::atBlockBegin(&entry.getBody().front());
+    value = arith::ConstantOp::create(
+        builder, loc,
+        computeWeightProduct(normWeight->constant, weight->constant,
+                             product.transposeWeight));
+  } else {
+    value = addPrepared(product, loc);
+  }
+  return value;
+}

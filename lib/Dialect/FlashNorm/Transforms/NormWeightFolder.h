@@ -1,0 +1,92 @@
+//===- NormWeightFolder.h - Moves norm weights into matmul weights --------===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// W' = diag(g) W for each matmul behind a norm with weight g. Where the factors
+// are frozen arguments, W' is a new argument, and a generated function computes
+// it; see docs/Overview.md, "Prepared weights".
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHNORM_DIALECT_FLASHNORM_TRANSFORMS_NORMWEIGHTFOLDER_H
+#define FLASHNORM_DIALECT_FLASHNORM_TRANSFORMS_NORMWEIGHTFOLDER_H
+
+#include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include <string>
+
+namespace flashnorm {
+
+/// Who refers to the symbols of a module, collected in one walk.
+class SymbolUsers {
+public:
+  explicit SymbolUsers(mlir::ModuleOp module);
+
+  /// Anyone but `except`; true also where nobody can know.
+  bool isUsed(mlir::func::FuncOp function,
+              mlir::Operation *except = nullptr) const;
+
+private:
+  bool isKnown = true;
+  llvm::DenseMap<mlir::StringAttr, llvm::SmallPtrSet<mlir::Operation *, 2>>
+      users;
+};
+
+/// Folds the weights of the norms of one function.
+class NormWeightFolder {
+public:
+  NormWeightFolder(mlir::func::FuncOp entry, mlir::SymbolTable &symbolTable,
+                   const SymbolUsers &symbolUsers)
+      : entry(entry), symbolTable(symbolTable), symbolUsers(symbolUsers) {}
+
+  /// Why the weight of `norm` cannot be folded into the weights of `matmuls`,
+  /// or nothing. Changes nothing.
+  std::string check(RMSNormOp norm, llvm::ArrayRef<MatmulOp> matmuls);
+
+  /// Folds it; `check` has passed.
+  void fold(RMSNormOp norm, llvm::ArrayRef<MatmulOp> matmuls);
+
+  /// Makes the signatures match what `fold` added. Until then new arguments are
+  /// block arguments only: a signature is rebuilt as a whole, and once for all
+  /// of them keeps this linear.
+  void finish();
+
+  int64_t getNumPrepared() const { return entryAttrs.size(); }
+
+private:
+  /// One product diag(g) W; matmuls that share it share the result.
+  struct Product {
+    mlir::Value normWeight, weight;
+    bool transposeWeight;
+
+    std::tuple<mlir::Value, mlir::Value, unsigned> getKey() const {
+      return {normWeight, weight, transposeWeight};
+    }
+  };
+
+  std::string findPrepareFunction();
+  mlir::Value getProduct(const Product &product, mlir::Location loc);
+  mlir::Value addPrepared(const Product &product, mlir::Location loc);
+  mlir::Value getInPrepareFunction(mlir::OpBuilder &builder, mlir::Value value,
+                                   mlir::Location loc);
+
+  mlir::func::FuncOp entry;
+  mlir::SymbolTable &symbolTable;
+  const SymbolUsers &symbolUsers;
+  mlir::func::FuncOp prepare; ///< made when first needed
+  /// Arguments of the prepare function by the entry's argument number.
+  llvm::DenseMap<unsigned, mlir::BlockArgument> sources;
+  llvm::DenseMap<std::tuple<mlir::Value, mlir::Value, unsigned>, mlir::Value>
+      products;
+  /// Attributes of the new arguments of both functions.
+  llvm::SmallVector<mlir::DictionaryAttr> entryAttrs, prepareAttrs;
+};
+
+} // namespace flashnorm
+
+#endif // FLASHNORM_DIALECT_FLASHNORM_TRANSFORMS_NORMWEIGHTFOLDER_H
