@@ -25,6 +25,10 @@
 // CHECK:         flashnorm.matmul ins(%[[X]], %[[KN]] :
 // CHECK-LABEL: func @layouts_prepare_weights(
 // CHECK-SAME:    %[[PG:[^:]*]]: tensor<64xbf16> {flashnorm.source = 1 : i64}, %[[PKN:[^:]*]]: tensor<64x32xbf16> {flashnorm.source = 2 : i64}, %[[PNK:[^:]*]]: tensor<32x64xbf16> {flashnorm.source = 3 : i64}) -> (tensor<64x32xbf16>, tensor<32x64xbf16>)
+// CHECK:         %[[R0:.*]] = call @[[KN_PRODUCT:[^(]*]](%[[PG]], %[[PKN]])
+// CHECK:         %[[R1:.*]] = call @[[NK_PRODUCT:[^(]*]](%[[PG]], %[[PNK]])
+// CHECK:         return %[[R0]], %[[R1]]
+// CHECK:       func.func private @[[KN_PRODUCT]](%[[PG:.*]]: tensor<64xbf16>, %[[PKN:.*]]: tensor<64x32xbf16>) -> tensor<64x32xbf16> {
 //                Sums of the errors and of the sizes of each column.
 // CHECK:         %[[S0:.*]]:2 = linalg.generic {indexing_maps = [#[[$ROW]], #[[$ALL]], #[[$COLUMN]], #[[$COLUMN]]], iterator_types = ["reduction", "parallel"]} ins(%[[PG]], %[[PKN]] :
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16, %[[SUM:.*]]: f32, %[[SIZE:.*]]: f32):
@@ -46,10 +50,12 @@
 // CHECK:         %[[R0:.*]] = linalg.generic {indexing_maps = [#[[$ROW]], #[[$ALL]], #[[$COLUMN]], #[[$ALL]]], iterator_types = ["parallel", "parallel"]} ins(%[[PG]], %[[PKN]], %[[SHIFT]] :
 // CHECK:           %[[T:.*]] = arith.truncf %{{.*}} : f32 to bf16
 // CHECK-NEXT:      linalg.yield %[[T]]
+// CHECK:         return %[[R0]]
+// CHECK:       func.func private @[[NK_PRODUCT]](%[[PG:.*]]: tensor<64xbf16>, %[[PNK:.*]]: tensor<32x64xbf16>) -> tensor<32x64xbf16> {
 // CHECK:         linalg.generic {indexing_maps = [#[[$COLUMN]], #[[$ALL]], #[[$ROW]], #[[$ROW]]], iterator_types = ["parallel", "reduction"]} ins(%[[PG]], %[[PNK]] :
 // CHECK:           linalg.index 1
 // CHECK:         %[[R1:.*]] = linalg.generic {indexing_maps = [#[[$COLUMN]], #[[$ALL]], #[[$ROW]], #[[$ALL]]], iterator_types = ["parallel", "parallel"]} ins(%[[PG]], %[[PNK]],
-// CHECK:         return %[[R0]], %[[R1]]
+// CHECK:         return %[[R1]]
 func.func @layouts(
     %x: tensor<?x64xbf16>, %g: tensor<64xbf16> {flashnorm.frozen},
     %kn: tensor<64x32xbf16> {flashnorm.frozen},
@@ -83,6 +89,8 @@ func.func @layouts(
 // CHECK:         %[[C:.*]] = tensor.collapse_shape %[[N]]
 // CHECK:         flashnorm.matmul ins(%[[C]], %[[P]] :
 // CHECK-LABEL: func @through_reshape_prepare_weights(
+// CHECK:         call @[[PRODUCT:[^(]*]](
+// CHECK:       func.func private @[[PRODUCT]](
 // CHECK:           ^bb0(%[[G:.*]]: f32, %[[W:.*]]: bf16, %{{.*}}: f32, %{{.*}}: f32):
 // CHECK-NEXT:        %[[W32:.*]] = arith.extf %[[W]] : bf16 to f32
 // CHECK-NEXT:        arith.mulf %[[G]], %[[W32]] : f32
@@ -111,7 +119,7 @@ func.func @through_reshape(
 // CHECK:         flashnorm.matmul ins(%{{.*}}, %[[P]] :
 // CHECK-LABEL: func @prepare(
 // CHECK-SAME:    %[[G:[^:]*]]: tensor<4xf32> {flashnorm.source = 1 : i64}, %[[W0:[^:]*]]: tensor<4x8xf32> {flashnorm.source = 2 : i64}, %[[W1:[^:]*]]: tensor<4x8xf32> {flashnorm.source = 3 : i64}) -> (tensor<4x8xf32>, tensor<4x8xf32>)
-// CHECK:         %[[R:.*]] = linalg.generic {{.*}} ins(%[[G]], %[[W1]] :
+// CHECK:         %[[R:.*]] = call @{{.*}}(%[[G]], %[[W1]])
 // CHECK:         return %[[W0]], %[[R]]
 func.func @extended(
     %x: tensor<2x4xf32>, %g: tensor<4xf32> {flashnorm.frozen},
@@ -140,10 +148,12 @@ func.func @prepare(%g: tensor<4xf32> {flashnorm.source = 1 : i64},
 // CHECK-SAME:    attributes {flashnorm.prepare_weights = @[[PREPARE:.*]]}
 // CHECK:       func.func @[[PREPARE]](%[[W:.*]]: tensor<2x8xf32> {flashnorm.source = 1 : i64}) -> tensor<2x8xf32>
 // CHECK:         %[[G:.*]] = arith.constant dense<[2.000000e+00, 3.000000e+00]>
-//                f32 needs no rounding.
+// CHECK:         call @[[PRODUCT:[^(]*]](%[[G]], %[[W]])
+// CHECK:       func.func private @constant_norm_weight_prepare_weights()
+//              f32 needs no rounding.
+// CHECK:       func.func private @[[PRODUCT]](%[[G:.*]]: tensor<2xf32>, %[[W:.*]]: tensor<2x8xf32>
 // CHECK-NOT:     "reduction"
 // CHECK:         linalg.generic {{.*}} ins(%[[G]], %[[W]] :
-// CHECK:       func.func private @constant_norm_weight_prepare_weights()
 func.func @constant_norm_weight(
     %x: tensor<2x2xf32>, %w: tensor<2x8xf32> {flashnorm.frozen},
     %init: tensor<2x8xf32>) -> tensor<2x8xf32> {

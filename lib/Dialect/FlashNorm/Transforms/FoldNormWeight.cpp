@@ -55,14 +55,13 @@ static SmallVector<MatmulOp> getConsumers(RMSNormOp norm, std::string &reason) {
 }
 
 void FoldNormWeight::runOnOperation() {
-  SymbolTable symbolTable(getOperation());
-  SymbolUsers symbolUsers(getOperation());
+  FoldContext context(getOperation());
   // Prepare functions come in while this runs.
   auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
   for (func::FuncOp function : functions) {
     if (function.isExternal())
       continue;
-    NormWeightFolder folder(function, symbolTable, symbolUsers);
+    NormWeightFolder folder(function, context);
     function.walk([&](RMSNormOp norm) {
       if (!norm.getWeight() || !norm.hasPureTensorSemantics())
         return;

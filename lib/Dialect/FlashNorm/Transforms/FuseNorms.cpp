@@ -381,14 +381,13 @@ void FuseNorms::runOnOperation() {
   // Whether a fusion pays is asked here, of all matmuls behind a norm together.
   target->options.onlyIfFaster = false;
   Planner planner(*target->target, target->options);
-  SymbolTable symbolTable(getOperation());
-  SymbolUsers symbolUsers(getOperation());
+  FoldContext context(getOperation());
   // Prepare functions come in while this runs.
   auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
   for (func::FuncOp function : functions) {
     if (function.isExternal())
       continue;
-    NormWeightFolder folder(function, symbolTable, symbolUsers);
+    NormWeightFolder folder(function, context);
     runOnFunction(function, folder, planner);
     folder.finish();
     numPrepared += folder.getNumPrepared();

@@ -56,18 +56,18 @@ static bool isMultipliable(Type type) {
   return type.isF64() || type.getIntOrFloatBitWidth() <= 32;
 }
 
-SymbolUsers::SymbolUsers(ModuleOp module) {
+FoldContext::FoldContext(ModuleOp module) : symbolTable(module) {
   std::optional<SymbolTable::UseRange> uses =
       SymbolTable::getSymbolUses(&module.getBodyRegion());
-  isKnown = uses.has_value();
-  if (!isKnown)
+  areUsersKnown = uses.has_value();
+  if (!areUsersKnown)
     return;
   for (const SymbolTable::SymbolUse &use : *uses)
     users[use.getSymbolRef().getRootReference()].insert(use.getUser());
 }
 
-bool SymbolUsers::isUsed(func::FuncOp function, Operation *except) const {
-  if (!isKnown)
+bool FoldContext::isUsed(func::FuncOp function, Operation *except) const {
+  if (!areUsersKnown)
     return true;
   auto found = users.find(function.getSymNameAttr());
   return found != users.end() &&
@@ -84,14 +84,14 @@ std::string NormWeightFolder::findPrepareFunction() {
       FlashNormDialect::getPrepareWeightsAttrName());
   if (!name)
     return "";
-  auto function =
-      dyn_cast_or_null<func::FuncOp>(symbolTable.lookup(name.getValue()));
+  auto function = dyn_cast_or_null<func::FuncOp>(
+      context.symbolTable.lookup(name.getValue()));
   if (!function || !llvm::hasSingleElement(function.getBody()))
     return llvm::formatv("@{0} is not a function with one block",
                          name.getValue())
         .str();
   // Whoever else refers to it relies on the results that it has now.
-  if (function == entry || symbolUsers.isUsed(function, entry))
+  if (function == entry || context.isUsed(function, entry))
     return llvm::formatv("@{0}, which would get further results, is used "
                          "elsewhere in the module",
                          name.getValue())
@@ -139,7 +139,7 @@ std::string NormWeightFolder::check(RMSNormOp norm,
           .str();
   }
   if (needsArgument) {
-    if (symbolUsers.isUsed(entry))
+    if (context.isUsed(entry))
       return llvm::formatv("@{0}, whose arguments would change, is used in the "
                            "module",
                            entry.getSymName())
@@ -181,6 +181,27 @@ Value NormWeightFolder::getInPrepareFunction(OpBuilder &builder, Value value,
              prepare.getBody().addArgument(argument.getType(), loc);
 }
 
+func::FuncOp FoldContext::getProductFunction(Type normWeight, Type weight,
+                                             bool transposeWeight,
+                                             Location loc) {
+  func::FuncOp &function =
+      productFunctions[{normWeight, weight, unsigned(transposeWeight)}];
+  if (function)
+    return function;
+  OpBuilder builder(loc.getContext());
+  function = func::FuncOp::create(
+      builder, loc, "weight_product",
+      builder.getFunctionType({normWeight, weight}, weight));
+  function.setPrivate();
+  Block *block = function.addEntryBlock();
+  builder.setInsertionPointToEnd(block);
+  Value product = buildWeightProduct(builder, loc, block->getArgument(0),
+                                     block->getArgument(1), transposeWeight);
+  func::ReturnOp::create(builder, loc, product);
+  symbolTable.insert(function); // renames it if the name is taken
+  return function;
+}
+
 /// Computes the product in the prepare function; a new argument of the entry
 /// stands for it.
 Value NormWeightFolder::addPrepared(const Product &product, Location loc) {
@@ -193,7 +214,7 @@ Value NormWeightFolder::addPrepared(const Product &product, Location loc) {
     builder.setInsertionPointToEnd(prepare.addEntryBlock());
     func::ReturnOp::create(builder, entry.getLoc());
     // Renames it if the name is taken.
-    symbolTable.insert(prepare, std::next(Block::iterator(entry)));
+    context.symbolTable.insert(prepare, std::next(Block::iterator(entry)));
     entry->setAttr(FlashNormDialect::getPrepareWeightsAttrName(),
                    FlatSymbolRefAttr::get(prepare));
   }
@@ -202,8 +223,11 @@ Value NormWeightFolder::addPrepared(const Product &product, Location loc) {
   builder.setInsertionPoint(returnOp);
   Value normWeight = getInPrepareFunction(builder, product.normWeight, loc);
   Value weight = getInPrepareFunction(builder, product.weight, loc);
-  Value result = buildWeightProduct(builder, loc, normWeight, weight,
-                                    product.transposeWeight);
+  func::FuncOp function = context.getProductFunction(
+      normWeight.getType(), weight.getType(), product.transposeWeight, loc);
+  Value result =
+      func::CallOp::create(builder, loc, function, {normWeight, weight})
+          .getResult(0);
   entryAttrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
       FlashNormDialect::getPreparedAttrName(),
       builder.getI64IntegerAttr(returnOp->getNumOperands()))));

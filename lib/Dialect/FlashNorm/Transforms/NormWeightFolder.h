@@ -22,27 +22,38 @@
 
 namespace flashnorm {
 
-/// Who refers to the symbols of a module, collected in one walk.
-class SymbolUsers {
+/// What the folders of a module's functions share.
+class FoldContext {
 public:
-  explicit SymbolUsers(mlir::ModuleOp module);
+  explicit FoldContext(mlir::ModuleOp module);
 
-  /// Anyone but `except`; true also where nobody can know.
+  /// Anyone but `except` refers to it, or nobody can know. As it was before
+  /// anything was folded.
   bool isUsed(mlir::func::FuncOp function,
               mlir::Operation *except = nullptr) const;
 
+  /// The function that computes the product of weights of these types; made
+  /// when first asked for.
+  mlir::func::FuncOp getProductFunction(mlir::Type normWeight,
+                                        mlir::Type weight, bool transposeWeight,
+                                        mlir::Location loc);
+
+  mlir::SymbolTable symbolTable;
+
 private:
-  bool isKnown = true;
+  bool areUsersKnown = true;
   llvm::DenseMap<mlir::StringAttr, llvm::SmallPtrSet<mlir::Operation *, 2>>
       users;
+  llvm::DenseMap<std::tuple<mlir::Type, mlir::Type, unsigned>,
+                 mlir::func::FuncOp>
+      productFunctions;
 };
 
 /// Folds the weights of the norms of one function.
 class NormWeightFolder {
 public:
-  NormWeightFolder(mlir::func::FuncOp entry, mlir::SymbolTable &symbolTable,
-                   const SymbolUsers &symbolUsers)
-      : entry(entry), symbolTable(symbolTable), symbolUsers(symbolUsers) {}
+  NormWeightFolder(mlir::func::FuncOp entry, FoldContext &context)
+      : entry(entry), context(context) {}
 
   /// Why the weight of `norm` cannot be folded into the weights of `matmuls`,
   /// or nothing. Changes nothing.
@@ -76,8 +87,7 @@ private:
                                    mlir::Location loc);
 
   mlir::func::FuncOp entry;
-  mlir::SymbolTable &symbolTable;
-  const SymbolUsers &symbolUsers;
+  FoldContext &context;
   mlir::func::FuncOp prepare; ///< made when first needed
   /// Arguments of the prepare function by the entry's argument number.
   llvm::DenseMap<unsigned, mlir::BlockArgument> sources;

@@ -232,7 +232,9 @@ def FoldNormWeightPass : Pass<"flashnorm-fold-norm-weight", "::mlir::ModuleOp"> 
 
     func.func @f_prepare_weights(%g: tensor<256xbf16> {flashnorm.source = 1 : i64},
                                  %w: tensor<256x512xbf16> {flashnorm.source = 2 : i64})
-        -> tensor<256x512xbf16>
+        -> tensor<256x512xbf16> {
+      %p = call @weight_product(%g, %w) ...
+    func.func private @weight_product(...) // linalg; shared by products of these types
     ```
 
     New arguments come after the old ones, and no old one is removed or changed:
