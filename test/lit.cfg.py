@@ -51,7 +51,13 @@ config.substitutions.append(("%ptxas", config.ptxas))
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.flashnorm_tools_dir, append_path=True)
 llvm_config.add_tool_substitutions(
-    ["flashnorm-opt", "flashnorm-compile", "flashnorm-run", "flashnorm-emulate"],
+    [
+        "flashnorm-opt",
+        "flashnorm-compile",
+        "flashnorm-run",
+        "flashnorm-emulate",
+        "flashnorm-bench",
+    ],
     [config.flashnorm_tools_dir],
 )
 llvm_config.add_tool_substitutions(
