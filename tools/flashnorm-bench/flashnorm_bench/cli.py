@@ -195,6 +195,12 @@ def run_compile(options, directory):
 
 
 def run_gpu(options):
+    known = {problem.key for problem in select(options)}
+    for name in ("chains", "autotune"):
+        wanted = getattr(options, name)
+        for key in () if wanted == "all" else wanted:
+            if key not in known:
+                raise ValueError(f"--{name}: no problem {key} is chosen")
     if not os.path.exists(os.path.join(options.kernels, compiler.INDEX)):
         log(f"no kernels in {options.kernels}; compiling them")
         run_compile(options, options.kernels)

@@ -3,7 +3,6 @@ weight layout; times are medians in microseconds, without the launch floor where
 the fastest of them is short."""
 
 import dataclasses
-import re
 from typing import Optional
 
 from flashnorm_bench import problems, stats
@@ -26,7 +25,6 @@ class Row:
     clock: Optional[float]
     plain: Optional[float] = None  # our own multiplication
     cublas: Optional[float] = None  # in the faster layout
-    cublas_same: Optional[float] = None  # in this row's layout
     fused: Optional[float] = None
     planned: bool = False  # whether the planner fuses here
     pair: Optional[float] = None  # the fastest
@@ -38,7 +36,6 @@ class Row:
     error: Optional[float] = None
     pair_error: Optional[float] = None
     width: float = 0.0  # of the widest 95 % interval, half and relative
-    note: str = ""
 
     @property
     def speedup(self):
@@ -129,14 +126,12 @@ def rows_of(problem):
                       problem["clock_mhz"])
             row.plain = medians.get(f"own {layout}")
             row.cublas = min(cublas.values(), default=None)
-            row.cublas_same = cublas.get(layout)
             errors = found["errors"] if found else gemm["errors"]
             row.error = errors.get(f"{'fused' if found else 'own'} {layout}")
             used = [f"own {layout}"]
             if found:
                 row.fused = medians.get(f"fused {layout}")
-                planner = found["planner"][layout]
-                row.planned, row.note = planner["fused"], planner["note"]
+                row.planned = found["planner"][layout]["fused"]
                 if pairs:
                     row.pair_name = min(pairs, key=pairs.get)
                     row.pair = pairs[row.pair_name]
@@ -149,16 +144,6 @@ def rows_of(problem):
             row.width = max((time["high"] - time["low"]) / 2 / time["median"]
                             for time in map(times.get, used) if time)
             yield row
-
-
-def plan_of(note):
-    """The plan in flashnorm-compile's summary: "64x128x64, ping_pong"."""
-    match = re.search(r"tile (\S+), warps (\S+), (\d+) stages(?:, (\w+))?"
-                      r"(?:, cluster (?:of )?(\d+))?", note)
-    if not match:
-        return ""
-    parts = [match[1]] + [part for part in (match[4],) if part]
-    return ", ".join(parts)
 
 
 def extremes(values):

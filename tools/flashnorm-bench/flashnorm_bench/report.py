@@ -191,6 +191,11 @@ def write(paths):
             lines += [f"### {GROUP_TITLES[group]}: {LAYOUT_TITLES[layout]}", ""]
             lines += gemm_table([r for r in chosen if not r.op], sms)
             lines += op_table([r for r in chosen if r.op], sms)
+    lost = [r for r in rows if r.op and r.problem.group != "random"
+            and r.loss is not None and r.loss > figures.REGRET_LIMIT]
+    if lost:
+        lines += ["### Where the planner's choice is slower than the fastest pair",
+                  "", *regret_table(lost)]
     chosen = [r for r in rows if r.problem.group == "random" and r.op]
     if chosen:
         lines += [f"### {GROUP_TITLES['random']}", "", *regret_table(chosen)]
