@@ -164,8 +164,12 @@ def make_parser():
                     "markdown.")
     reporting.add_argument("records", nargs="+", metavar="FILE",
                            help="what the gpu step wrote")
-    reporting.add_argument("-o", "--output", metavar="FILE",
-                           help="where to (default: the standard output)")
+    where = reporting.add_mutually_exclusive_group()
+    where.add_argument("-o", "--output", metavar="FILE",
+                       help="where to (default: the standard output)")
+    where.add_argument("--page", metavar="FILE",
+                       help="a markdown page; replaces what it holds under the "
+                       f"heading '{report.HEADING}'")
     return parser
 
 
@@ -214,10 +218,13 @@ def run_gpu(options):
 
 def run_report(options):
     text = report.write(options.records)
-    if not options.output:
+    if options.page:
+        with open(options.page, encoding="utf-8") as file:
+            text = report.insert(file.read(), text, options.page)
+    elif not options.output:
         sys.stdout.write(text)
         return
-    with open(options.output, "w", encoding="utf-8") as file:
+    with open(options.page or options.output, "w", encoding="utf-8") as file:
         file.write(text)
 
 

@@ -8,6 +8,7 @@ GROUP_TITLES = {
     "random": "Random sizes"}
 LAYOUT_TITLES = {"nk": "W as [N,K]", "kn": "W as [K,N]"}
 NONE = "–"
+HEADING = "## Results"  # of the page that holds a report
 
 
 def ms(value):
@@ -53,13 +54,13 @@ def gemm_table(rows, sms):
 
 def op_table(rows, sms):
     header = ["M × N × K", "norm", "own plain, ms", "fused, ms", "pair, ms",
-              "pair's norm", "S", "C", "hidden", "fused / plain", "bytes",
+              "by", "S", "S at C = 0", "C", "hidden", "fused / plain", "bytes",
               "FLOP", "error", "pair's error", "Triton, ms", "compile, ms",
               "autotune, ms"]
     return table(header, [
         [size(r.problem), r.op.describe() + ("" if r.planned else " *"),
          ms(r.plain), ms(r.fused), ms(r.pair), r.pair_name or NONE,
-         number(r.speedup), percent(r.cost),
+         number(r.speedup), number(r.speedup_limit), percent(r.cost),
          percent(None if r.cost is None else 1 - r.cost), number(r.relative),
          percent(r.bandwidth), percent(r.flop_share(sms)), scientific(r.error),
          scientific(r.pair_error), ms(r.triton), ms(r.chain), ms(r.autotune)]
@@ -170,8 +171,12 @@ def write(paths):
     """The report of the records in these files. Raises records.RecordError."""
     record = records.merge([(path, records.load(path)) for path in paths])
     sms = record["device"]["sms"]
+    fixed = [p.key for p in problems.fixed_problems()]
     rows = [row for problem in record["problems"]
             for row in figures.rows_of(problem)]
+    # As they are listed, whatever the shards; random ones keep their order.
+    rows.sort(key=lambda row: fixed.index(row.problem.key)
+              if row.problem.key in fixed else len(fixed))
     lines = [provenance(record), ""]
     if record["failures"]:
         lines += ["**Results that were wrong:**", ""]
@@ -202,3 +207,12 @@ def write(paths):
     if record["compile"]:
         lines += ["### Compile time", "", *compile_table(record["compile"])]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def insert(page, text, path):
+    """The page with the text as all of what follows its heading. Raises
+    records.RecordError where there is no such heading."""
+    before, heading, _ = page.partition(f"\n{HEADING}\n")
+    if not heading:
+        raise records.RecordError(f"{path} has no heading '{HEADING}'")
+    return f"{before}{heading}\n{text}"
