@@ -145,6 +145,10 @@ def at_a_glance(rows):
     if errors:
         lines.append(["largest relative RMS error against f64",
                       scientific(max(errors))])
+    ratios = [r.error / r.pair_error for r in rows if r.error and r.pair_error]
+    if ratios:
+        lines.append(["largest such error in units of the fastest pair's",
+                      number(max(ratios))])
     return table(["", ""], lines)
 
 
