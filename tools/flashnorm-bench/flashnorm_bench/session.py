@@ -83,7 +83,7 @@ class Session:
         """Captures it; a peer that does not run is noted, not an error."""
         try:
             self.gpu.capture(candidate)
-        except Exception as error:  # pylint: disable=broad-except
+        except Exception as error:
             self.torch.cuda.synchronize()
             absent[candidate.name] = f"{type(error).__name__}: {error}"[:400]
             self.log(f"  no {candidate.name}: {absent[candidate.name][:120]}")
