@@ -19,8 +19,12 @@ COMPONENTS = {
     "Runtime": (("Runtime/",), False),
     # Reads PTX text and knows nothing of how ours is made.
     "Emulator": (("Emulator/", "Runtime/"), False),
-    "Dialect/FlashNorm": (("Dialect/FlashNorm/", "Planning/"), True),
-    "Dialect/Kernel": (("Dialect/Kernel/", "Planning/"), True),
+    # What both dialects print in the same way.
+    "Dialect/Support": ((), True),
+    "Dialect/FlashNorm":
+        (("Dialect/FlashNorm/", "Dialect/Support/", "Planning/"), True),
+    "Dialect/Kernel":
+        (("Dialect/Kernel/", "Dialect/Support/", "Planning/"), True),
     "Conversion/FlashNormToKernel":
         (("Conversion/", "Dialect/", "Planning/"), True),
     "Conversion/FlashNormToLinalg":

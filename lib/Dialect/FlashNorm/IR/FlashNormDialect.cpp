@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
+#include "flashnorm/Dialect/Support/PlacementFormat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
@@ -43,42 +44,6 @@ static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
 
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNormDialect.cpp.inc"
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNormEnums.cpp.inc"
-
-/// `, schedule = ping_pong, cluster = 2`; what is the default is left out.
-static ParseResult parsePlacement(AsmParser &parser, PlanSchedule &schedule,
-                                  int64_t &cluster) {
-  schedule = PlanSchedule::Cooperative;
-  cluster = 1;
-  bool seenSchedule = false, seenCluster = false;
-  while (succeeded(parser.parseOptionalComma())) {
-    if (!seenSchedule && succeeded(parser.parseOptionalKeyword("schedule"))) {
-      seenSchedule = true;
-      if (parser.parseEqual())
-        return failure();
-      FailureOr<PlanSchedule> parsed = FieldParser<PlanSchedule>::parse(parser);
-      if (failed(parsed))
-        return failure();
-      schedule = *parsed;
-      continue;
-    }
-    if (!seenCluster && succeeded(parser.parseOptionalKeyword("cluster"))) {
-      seenCluster = true;
-      if (parser.parseEqual() || parser.parseInteger(cluster))
-        return failure();
-      continue;
-    }
-    return parser.emitError(parser.getCurrentLocation(),
-                            "expected 'schedule' or 'cluster', each once");
-  }
-  return success();
-}
-static void printPlacement(AsmPrinter &printer, PlanSchedule schedule,
-                           int64_t cluster) {
-  if (schedule != PlanSchedule::Cooperative)
-    printer << ", schedule = " << stringifyPlanSchedule(schedule);
-  if (cluster != 1)
-    printer << ", cluster = " << cluster;
-}
 
 #define GET_ATTRDEF_CLASSES
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNormAttrs.cpp.inc"

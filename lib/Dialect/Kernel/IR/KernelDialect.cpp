@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "flashnorm/Dialect/Kernel/IR/Kernel.h"
+#include "flashnorm/Dialect/Support/PlacementFormat.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -43,42 +44,6 @@ static ParseResult parseShape(AsmParser &parser, int64_t &rows,
 }
 static void printShape(AsmPrinter &printer, int64_t rows, int64_t columns) {
   printer << rows << 'x' << columns;
-}
-
-/// `, schedule = ping_pong, cluster = 2`; what is the default is left out.
-static ParseResult parsePlacement(AsmParser &parser, Schedule &schedule,
-                                  int64_t &cluster) {
-  schedule = Schedule::Cooperative;
-  cluster = 1;
-  bool seenSchedule = false, seenCluster = false;
-  while (succeeded(parser.parseOptionalComma())) {
-    if (!seenSchedule && succeeded(parser.parseOptionalKeyword("schedule"))) {
-      seenSchedule = true;
-      if (parser.parseEqual())
-        return failure();
-      FailureOr<Schedule> parsed = FieldParser<Schedule>::parse(parser);
-      if (failed(parsed))
-        return failure();
-      schedule = *parsed;
-      continue;
-    }
-    if (!seenCluster && succeeded(parser.parseOptionalKeyword("cluster"))) {
-      seenCluster = true;
-      if (parser.parseEqual() || parser.parseInteger(cluster))
-        return failure();
-      continue;
-    }
-    return parser.emitError(parser.getCurrentLocation(),
-                            "expected 'schedule' or 'cluster', each once");
-  }
-  return success();
-}
-static void printPlacement(AsmPrinter &printer, Schedule schedule,
-                           int64_t cluster) {
-  if (schedule != Schedule::Cooperative)
-    printer << ", schedule = " << stringifySchedule(schedule);
-  if (cluster != 1)
-    printer << ", cluster = " << cluster;
 }
 
 #include "flashnorm/Dialect/Kernel/IR/KernelDialect.cpp.inc"

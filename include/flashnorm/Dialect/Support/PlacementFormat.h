@@ -1,0 +1,62 @@
+//===- PlacementFormat.h - Textual form of schedule and cluster -*- C++ -*-===//
+//
+// Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `, schedule = ping_pong, cluster = 2`, the tail of #flashnorm.plan and
+// #kernel.config. What is the default, the enum's Cooperative and 1, is left
+// out. For custom<Placement>($schedule, $cluster) of an attribute's assembly
+// format.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHNORM_DIALECT_SUPPORT_PLACEMENTFORMAT_H
+#define FLASHNORM_DIALECT_SUPPORT_PLACEMENTFORMAT_H
+
+#include "mlir/IR/DialectImplementation.h"
+
+namespace flashnorm {
+
+template <typename ScheduleT>
+mlir::ParseResult parsePlacement(mlir::AsmParser &parser, ScheduleT &schedule,
+                                 int64_t &cluster) {
+  schedule = ScheduleT::Cooperative;
+  cluster = 1;
+  bool seenSchedule = false, seenCluster = false;
+  while (succeeded(parser.parseOptionalComma())) {
+    if (!seenSchedule && succeeded(parser.parseOptionalKeyword("schedule"))) {
+      seenSchedule = true;
+      if (parser.parseEqual())
+        return mlir::failure();
+      mlir::FailureOr<ScheduleT> parsed =
+          mlir::FieldParser<ScheduleT>::parse(parser);
+      if (failed(parsed))
+        return mlir::failure();
+      schedule = *parsed;
+      continue;
+    }
+    if (!seenCluster && succeeded(parser.parseOptionalKeyword("cluster"))) {
+      seenCluster = true;
+      if (parser.parseEqual() || parser.parseInteger(cluster))
+        return mlir::failure();
+      continue;
+    }
+    return parser.emitError(parser.getCurrentLocation(),
+                            "expected 'schedule' or 'cluster', each once");
+  }
+  return mlir::success();
+}
+
+template <typename ScheduleT>
+void printPlacement(mlir::AsmPrinter &printer, ScheduleT schedule,
+                    int64_t cluster) {
+  if (schedule != ScheduleT::Cooperative)
+    printer << ", schedule = " << schedule;
+  if (cluster != 1)
+    printer << ", cluster = " << cluster;
+}
+
+} // namespace flashnorm
+
+#endif // FLASHNORM_DIALECT_SUPPORT_PLACEMENTFORMAT_H
