@@ -39,6 +39,9 @@ if(FLASHNORM_STATIC)
                         INTERFACE_LINK_LIBRARIES "${libs}")
 endif()
 
+# Installed programs find LLVM where it was found here.
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH TRUE)
+
 function(flashnorm_target_options target)
   llvm_update_compile_flags(${target})
   target_compile_options(${target} PRIVATE ${FLASHNORM_WARNINGS})

@@ -112,6 +112,33 @@ func.func @through_reshape(
 
 // -----
 
+// Weights behind static reshapes, as TOSA needs them: the prepare function
+// reshapes, too.
+// CHECK-LABEL: func @weights_behind_reshapes(
+// CHECK-SAME:    %[[P:[^:]*]]: tensor<64x32xbf16> {flashnorm.prepared = 0 : i64})
+// CHECK:         flashnorm.matmul ins(%{{.*}}, %[[P]] :
+// CHECK-LABEL: func @weights_behind_reshapes_prepare_weights(
+// CHECK-SAME:    %[[G:.*]]: tensor<1x64xbf16> {flashnorm.source = 1 : i64}, %[[W:.*]]: tensor<1x64x32xbf16> {flashnorm.source = 2 : i64}) -> tensor<64x32xbf16>
+// CHECK:         %[[G1:.*]] = tensor.collapse_shape %[[G]] {{\[}}[0, 1]]
+// CHECK:         %[[W1:.*]] = tensor.collapse_shape %[[W]] {{\[}}[0, 1], [2]]
+// CHECK:         call @{{.*}}(%[[G1]], %[[W1]])
+func.func @weights_behind_reshapes(
+    %x: tensor<8x64xbf16>, %g: tensor<1x64xbf16> {flashnorm.frozen},
+    %w: tensor<1x64x32xbf16> {flashnorm.frozen}, %init: tensor<8x32xbf16>)
+    -> tensor<8x32xbf16> {
+  %g1 = tensor.collapse_shape %g [[0, 1]] : tensor<1x64xbf16> into tensor<64xbf16>
+  %w1 = tensor.collapse_shape %w [[0, 1], [2]]
+      : tensor<1x64x32xbf16> into tensor<64x32xbf16>
+  %n = flashnorm.rms_norm ins(%x : tensor<8x64xbf16>)
+      weight(%g1 : tensor<64xbf16>) outs(%x : tensor<8x64xbf16>)
+      {eps = 1.000000e-05 : f64} -> tensor<8x64xbf16>
+  %y = flashnorm.matmul ins(%n, %w1 : tensor<8x64xbf16>, tensor<64x32xbf16>)
+      outs(%init : tensor<8x32xbf16>) -> tensor<8x32xbf16>
+  return %y : tensor<8x32xbf16>
+}
+
+// -----
+
 // A prepare function that is there is extended: the norm's weight, which it has
 // already, is not asked for twice.
 // CHECK-LABEL: func @extended(

@@ -9,6 +9,8 @@
 #include "ProductRounding.h"
 #include "WeightProduct.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -21,7 +23,8 @@ static constexpr int64_t maxConstantBytes = 1 << 20;
 static constexpr double maxErrorRatio = 1.05;
 
 namespace {
-/// A value that is the same on every call: a frozen argument or a constant.
+/// A value that is the same on every call: a frozen argument, possibly behind
+/// reshapes, or a constant.
 struct Factor {
   BlockArgument argument;
   DenseElementsAttr constant;
@@ -32,9 +35,22 @@ struct Factor {
 // What can be folded
 //===----------------------------------------------------------------------===//
 
+/// What a static reshape reshapes, else null. Front ends give weights unit
+/// dimensions (tosa.matmul) or take them away.
+static Value getReshaped(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) ||
+      !cast<ShapedType>(value.getType()).hasStaticShape())
+    return {};
+  return op->getOperand(0);
+}
+
 static std::optional<Factor> getFactor(func::FuncOp entry, Value value) {
   Factor factor;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
+  Value root = value;
+  while (Value reshaped = getReshaped(root))
+    root = reshaped;
+  if (auto argument = dyn_cast<BlockArgument>(root)) {
     if (argument.getOwner() != &entry.getBody().front() ||
         argument.getArgNumber() >= entry.getNumArguments() ||
         !entry.getArgAttr(argument.getArgNumber(),
@@ -168,6 +184,11 @@ void NormWeightFolder::fold(RMSNormOp norm, ArrayRef<MatmulOp> matmuls) {
 /// The counterpart of a frozen argument or constant in the prepare function.
 Value NormWeightFolder::getInPrepareFunction(OpBuilder &builder, Value value,
                                              Location loc) {
+  if (Value reshaped = getReshaped(value)) {
+    IRMapping mapping;
+    mapping.map(reshaped, getInPrepareFunction(builder, reshaped, loc));
+    return builder.clone(*value.getDefiningOp(), mapping)->getResult(0);
+  }
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument)
     return builder.clone(*value.getDefiningOp())->getResult(0);

@@ -248,7 +248,8 @@ def FoldNormWeightPass : Pass<"flashnorm-fold-norm-weight", "::mlir::ModuleOp"> 
     Preconditions, for each norm: an `rms_norm` with a weight; all uses of its
     result are the input of a `flashnorm.matmul` without a norm before it,
     possibly through reshapes of the leading dimensions; its weight and theirs
-    are arguments with `flashnorm.frozen` or constants; W is not f16, whose
+    are arguments with `flashnorm.frozen`, possibly behind static reshapes, or
+    constants; W is not f16, whose
     range the product easily leaves; nothing else in the module calls or refers
     to the function, or to its prepare function; where the weight is a constant,
     a predicted error of at most 1.05 times the original's. All consumers are
