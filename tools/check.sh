@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
 # Builds FlashNorm and runs every test. Enough alone on a bare Debian 12.
-# Ends with one line: N passed, N failed, N skipped.
+# Ends with one line: N passed, N failed, N skipped. Arguments go to lit:
+# `tools/check.sh --filter=raise-norms` runs some of the tests.
 set -euo pipefail
+if [ "${1:-}" = --help ]; then
+  sed -n '2,/^set/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  exit
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/scripts/setup.sh
 
@@ -18,5 +23,5 @@ python3 -c 'import psutil' 2>/dev/null && limits=(--timeout 240)
 # The summary decides; lit's own exit code says no more than it does.
 lit=$(sed -n 's/^LLVM_EXTERNAL_LIT:[A-Z]*=//p' "build/$flashnorm_preset/CMakeCache.txt")
 "$lit" -j "$flashnorm_jobs" --test-output=failed --print-result-after=failed \
-  "${limits[@]}" --output "$results" "$tests" || true
+  "${limits[@]}" --output "$results" "$@" "$tests" || true
 python3 tools/scripts/summarize-lit.py "$results"

@@ -4,6 +4,11 @@
 # original on the CPU.
 # Enough alone on a bare Debian 12.
 set -euo pipefail
+if [ $# != 0 ]; then
+  sed -n '2,/^set/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  [ "$1" = --help ]
+  exit
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/scripts/setup.sh
 

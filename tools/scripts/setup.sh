@@ -40,15 +40,24 @@ install_packages() {
     apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-# Configures and builds TARGETS (default: everything); the log is shown only
-# when it fails.
+# Configures and builds TARGETS (default: everything). A terminal sees ninja's
+# progress; else the log is shown only when it fails.
 build_flashnorm() {
   local log
   log=$(mktemp)
-  echo "Building (preset $flashnorm_preset, $flashnorm_jobs jobs) ..."
-  if ! { cmake --preset "$flashnorm_preset" &&
-         cmake --build --preset "$flashnorm_preset" -j "$flashnorm_jobs" \
-           ${1:+--target "$@"}; } >"$log" 2>&1; then
+  echo "Building (preset $flashnorm_preset, $flashnorm_jobs jobs; from scratch" \
+    "some 12 processor minutes) ..."
+  configure_and_build() {
+    cmake --preset "$flashnorm_preset" >"$log" 2>&1 || return 1
+    local build=(cmake --build --preset "$flashnorm_preset" \
+                 -j "$flashnorm_jobs" ${1:+--target "$@"})
+    if [ -t 1 ]; then
+      "${build[@]}"
+    else
+      "${build[@]}" >>"$log" 2>&1
+    fi
+  }
+  if ! configure_and_build "$@"; then
     tail -n 60 "$log" >&2
     rm -f "$log"
     echo "The build failed." >&2

@@ -53,6 +53,7 @@ struct Candidate {
   std::string reason; ///< empty: possible
   double fused = 0, unfused = 0;
   std::string plan; ///< of the first matmul, for the remark
+  std::string rows; ///< that the estimates are for
 
   bool isPossible() const { return reason.empty(); }
   double getGain() const { return unfused - fused; }
@@ -163,6 +164,7 @@ static PostCandidate matchPost(const NormView &norm, DominanceInfo &dominance,
   candidate.fused = decision.fusedMicroseconds;
   candidate.unfused = decision.unfusedMicroseconds;
   candidate.plan = describePlan(*decision.plan);
+  candidate.rows = describeRows(*problem);
   return candidate;
 }
 
@@ -280,8 +282,10 @@ static PreCandidate matchPre(const NormView &norm, NormWeightFolder &folder,
       return decline(decision.reason);
     candidate.fused += decision.fusedMicroseconds;
     candidate.unfused += decision.unfusedMicroseconds;
-    if (candidate.plan.empty())
+    if (candidate.plan.empty()) {
       candidate.plan = describePlan(*decision.plan);
+      candidate.rows = describeRows(*problem);
+    }
   }
   if (!isWorthFusing(candidate.fused, candidate.unfused))
     return decline(describeLoss(candidate.fused, candidate.unfused));
@@ -314,9 +318,9 @@ static void report(const NormView &norm, const Candidate &candidate,
           .function(norm.op->getParentOfType<func::FuncOp>().getSymName());
   remark::passed(norm.op->getLoc(), options)
       << llvm::formatv("{0} fused into {1}: {2}; estimated at {3:F1} us, "
-                       "{4:F1} us unfused",
+                       "{4:F1} us unfused, for {5}",
                        norm.op->getName(), what, candidate.plan,
-                       candidate.fused, candidate.unfused)
+                       candidate.fused, candidate.unfused, candidate.rows)
              .str();
 }
 

@@ -66,9 +66,10 @@ struct PlanMatmuls : ::flashnorm::impl::PlanPassBase<PlanMatmuls> {
       remark::passed(op.getLoc(), options("MatmulPlanned"))
           << llvm::formatv(
                  "{0}; {1} threads and {2} bytes of shared memory in a CTA; "
-                 "estimated at {3:F1} us",
+                 "estimated at {3:F1} us for {4}",
                  describePlan(*decision.plan), usage.threads,
-                 usage.sharedMemory, decision.fusedMicroseconds)
+                 usage.sharedMemory, decision.fusedMicroseconds,
+                 describeRows(*problem))
                  .str();
       ++numPlanned;
     });

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "flashnorm/Dialect/FlashNorm/Transforms/PlanUtils.h"
+#include "flashnorm/Planning/Cost.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -135,6 +136,12 @@ std::string flashnorm::describePlan(const Plan &plan) {
   if (plan.cluster > 1)
     text += ", cluster of " + std::to_string(plan.cluster);
   return text;
+}
+
+std::string flashnorm::describeRows(const Problem &problem) {
+  if (problem.m)
+    return std::to_string(*problem.m) + (*problem.m == 1 ? " row" : " rows");
+  return "an assumed " + std::to_string(assumedRows) + " rows";
 }
 
 FailureOr<PlanTarget> flashnorm::parsePlanTarget(Location loc, StringRef chip,

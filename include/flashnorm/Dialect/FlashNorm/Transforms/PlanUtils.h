@@ -33,6 +33,9 @@ PlanAttr getPlanAttr(mlir::MLIRContext *context, const Plan &plan);
 /// Holds the op's plan against its chip; an error says what cannot run.
 mlir::LogicalResult verifyPlanOf(MatmulOp op);
 
+/// "4096 rows", or "an assumed 16384 rows" where their number is not known.
+std::string describeRows(const Problem &problem);
+
 /// "wide_tile, mma_sync, tile 64x512x32, warps 1x8, 2 stages".
 std::string describePlan(const Plan &plan);
 
