@@ -263,11 +263,13 @@ public:
 TensorMap readMap(Thread &thread, uint64_t address) {
   const char *bytes = resolve(thread, Space::Generic, address,
                               TensorMap::encodedBytes, mapAlignment);
-  std::optional<TensorMap> map = decodeTensorMap(bytes);
+  llvm::Expected<TensorMap> map = decodeTensorMap(bytes);
   if (!map)
     thread.fault(FaultKind::BadTensorMap,
-                 formatv("the {0} bytes at {1:x} are no tensor map",
-                         TensorMap::encodedBytes, address));
+                 formatv("the {0} bytes at {1:x} are no {2}",
+                         TensorMap::encodedBytes, address,
+                         toString(map.takeError())));
+  checkTensorMapUse(thread, address, TensorMap::encodedBytes);
   return *map;
 }
 
