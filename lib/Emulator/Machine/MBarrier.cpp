@@ -215,8 +215,8 @@ void flashnorm::emulator::completeTx(AsyncOp &op, uint32_t address,
     delivery->bytes += bytes;
   // Release at cluster scope (9.7.13.15.5.2) of the operation's own writes. An
   // operation comes after the instructions before it (8.9.1.1), so that in the
-  // generic proxy (st.async) it releases what its issuer knew, too. Of the async
-  // proxy nothing says that for accesses in the generic one.
+  // generic proxy (st.async) it releases what its issuer knew, too. Of the
+  // async proxy nothing says that for accesses in the generic one.
   if (op.machine.options.detectRaces) {
     View &view = getRelease(barrier, Scope::Cluster, op.issuer.cta.index,
                             /*byOp=*/true);
