@@ -278,7 +278,9 @@ Box getBox(Thread &thread, const Site &site, uint64_t *words, unsigned operand,
            unsigned mode, uint64_t shared, bool isStore) {
   if (site.get(mode) > 0)
     thread.fault(FaultKind::Unsupported,
-                 "only the .tile mode of tensor copies is emulated");
+                 formatv("'{0}': only the .tile mode of tensor copies is "
+                         "emulated",
+                         llvm::StringRef(site.text).split(' ').first));
   const uint64_t *address = &word(words, site, operand);
   Box box;
   box.map = readMap(thread, *address);
