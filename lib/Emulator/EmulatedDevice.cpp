@@ -59,8 +59,7 @@ EmulatedDevice::create(StringRef chip, const EmulatorOptions &options) {
   device->info.computeMinor = number % 10;
   device->info.sharedMemoryPerBlock = getSharedMemoryLimit(number);
   device->info.maxGrid = std::numeric_limits<int32_t>::max();
-  // Few, so that persistent CTAs have several tiles of a small problem.
-  device->info.numSMs = 4;
+  device->info.numSMs = options.numSMs;
   return device;
 }
 
@@ -104,15 +103,19 @@ Error EmulatedDevice::prepare(Function *, const LaunchShape &shape) {
   return Error::success();
 }
 
-Error EmulatedDevice::launch(Function *function, const LaunchShape &shape,
-                             llvm::ArrayRef<void *> parameters) {
+EmulatorLaunch EmulatedDevice::getLaunch(const LaunchShape &shape) {
   EmulatorLaunch launch;
   launch.grid[0] = shape.grid;
   launch.block[0] = shape.block;
   launch.cluster[0] = shape.cluster;
   launch.dynamicSharedMemory = shape.sharedMemory;
+  return launch;
+}
+
+Error EmulatedDevice::launch(Function *function, const LaunchShape &shape,
+                             llvm::ArrayRef<void *> parameters) {
   return emulator->launch(
-      nameOf(function), launch,
+      nameOf(function), getLaunch(shape),
       llvm::ArrayRef<const void *>(parameters.data(), parameters.size()));
 }
 
@@ -168,7 +171,7 @@ static EmulatorTensorMap::Type getTensorMapType(DataType type) {
   return EmulatorTensorMap::Type::U8;
 }
 
-Expected<TensorMap> EmulatedDevice::encodeTensorMap(DevicePointer pointer,
+EmulatorTensorMap EmulatedDevice::describeTensorMap(DevicePointer pointer,
                                                     DataType type, int64_t rows,
                                                     int64_t columns,
                                                     std::array<int64_t, 2> box,
@@ -185,7 +188,16 @@ Expected<TensorMap> EmulatedDevice::encodeTensorMap(DevicePointer pointer,
                 : swizzle == 64 ? Swizzle::B64
                 : swizzle == 32 ? Swizzle::B32
                                 : Swizzle::None;
-  Expected<std::array<char, 128>> bytes = flashnorm::encodeTensorMap(map);
+  return map;
+}
+
+Expected<TensorMap> EmulatedDevice::encodeTensorMap(DevicePointer pointer,
+                                                    DataType type, int64_t rows,
+                                                    int64_t columns,
+                                                    std::array<int64_t, 2> box,
+                                                    int64_t swizzle) {
+  Expected<std::array<char, 128>> bytes = flashnorm::encodeTensorMap(
+      describeTensorMap(pointer, type, rows, columns, box, swizzle));
   if (!bytes)
     return bytes.takeError();
   TensorMap result;

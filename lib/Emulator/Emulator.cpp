@@ -112,12 +112,15 @@ struct Emulator::Impl {
   Error relocate(const LoadedModule &loaded);
   Expected<LoadedEntry *> findEntry(StringRef name);
   Error compile(LoadedEntry &entry);
+  Expected<Grid> makeGrid(StringRef entry, const EmulatorLaunch &shape,
+                          llvm::ArrayRef<const void *> parameters);
 
   Machine machine;
   std::unique_ptr<Jit> jit;
   std::vector<std::unique_ptr<LoadedModule>> modules;
   llvm::StringMap<LoadedEntry> entries;
   std::vector<std::string> entryNames; ///< in order
+  unsigned numSites = 0;               ///< of all translated entries
 };
 
 /// Global and constant variables; PTX zeroes what has no initializer.
@@ -197,6 +200,10 @@ Error Emulator::Impl::compile(LoadedEntry &entry) {
                                     entry.module->globals, entry.module->name);
   if (!translated)
     return translated.takeError();
+  // Kernels of different entries may run at the same time.
+  for (const std::unique_ptr<Site> &site : (*translated)->sites)
+    site->index += numSites;
+  numSites += (*translated)->sites.size();
   if (Error error = jit->compile(**translated))
     return error;
   entry.translated = std::move(*translated);
@@ -320,9 +327,11 @@ Error Emulator::copyToHost(void *to, uint64_t from, uint64_t bytes) {
   return Error::success();
 }
 
-Error Emulator::launch(StringRef entry, const EmulatorLaunch &shape,
-                       llvm::ArrayRef<const void *> parameters) {
-  Expected<LoadedEntry *> found = impl->findEntry(entry);
+/// What the machine runs for a launch.
+Expected<Grid>
+Emulator::Impl::makeGrid(StringRef entry, const EmulatorLaunch &shape,
+                         llvm::ArrayRef<const void *> parameters) {
+  Expected<LoadedEntry *> found = findEntry(entry);
   if (!found)
     return found.takeError();
   const ptx::Function &function = *(*found)->function;
@@ -331,15 +340,34 @@ Error Emulator::launch(StringRef entry, const EmulatorLaunch &shape,
                              Twine(parameters.size()) + " arguments for its " +
                              Twine(function.params.size()) + " parameters");
   if (!(*found)->translated)
-    if (Error error = impl->compile(**found))
-      return error;
+    if (Error error = compile(**found))
+      return std::move(error);
   uint64_t size = 0;
   llvm::SmallVector<uint64_t> offsets = layOutParameters(function, size);
-  std::vector<char> bytes(size);
+  Grid grid((*found)->translated->kernel, shape);
+  grid.params.resize(size);
   for (size_t i = 0; i != offsets.size(); ++i)
-    std::memcpy(bytes.data() + offsets[i], parameters[i],
+    std::memcpy(grid.params.data() + offsets[i], parameters[i],
                 function.params[i].size);
-  return impl->machine.runGrid((*found)->translated->kernel, shape, bytes);
+  return grid;
+}
+
+Error Emulator::launch(StringRef entry, const EmulatorLaunch &shape,
+                       llvm::ArrayRef<const void *> parameters) {
+  return launch(EmulatorGrid{entry.str(), shape, parameters});
+}
+
+Error Emulator::launch(llvm::ArrayRef<EmulatorGrid> stream) {
+  std::vector<Grid> grids;
+  for (const EmulatorGrid &launch : stream) {
+    Expected<Grid> grid =
+        impl->makeGrid(launch.entry, launch.shape, launch.parameters);
+    if (!grid)
+      return grid.takeError();
+    grids.push_back(std::move(*grid));
+  }
+  return grids.empty() ? Error::success()
+                       : impl->machine.runStream(std::move(grids));
 }
 
 const EmulatorStatistics &Emulator::getStatistics() const {

@@ -69,11 +69,36 @@ static int64_t parameterSize(const KernelArgument &argument) {
   return 0;
 }
 
-static LaunchShape getLaunchShape(const KernelManifest &kernel) {
+/// What does not depend on the rows.
+static LaunchShape getTileShape(const KernelManifest &kernel) {
   LaunchShape shape;
   shape.block = kernel.block;
   shape.cluster = kernel.cluster;
   shape.sharedMemory = kernel.sharedMemory;
+  return shape;
+}
+
+Expected<LaunchShape>
+flashnorm::getLaunchShape(const KernelManifest &kernel, int64_t rows,
+                          const DeviceProperties &device) {
+  LaunchShape shape = getTileShape(kernel);
+  // Both factors are below 2^31.
+  shape.grid = static_cast<int64_t>(llvm::divideCeil(rows, kernel.tileRows)) *
+               kernel.columnTiles;
+  if (kernel.ctasPerSM > 0)
+    shape.grid = std::min(
+        shape.grid,
+        std::max<int64_t>(kernel.cluster, kernel.ctasPerSM * device.numSMs /
+                                              kernel.cluster * kernel.cluster));
+  if (shape.grid > device.maxGrid)
+    return createStringError(
+        Twine(rows) + " rows in tiles of " + Twine(kernel.tileRows) +
+        ", times " + Twine(kernel.columnTiles) +
+        " column tiles, exceed the grid limit of " + Twine(device.maxGrid));
+  if (shape.grid % shape.cluster != 0)
+    return createStringError("a grid of " + Twine(shape.grid) +
+                             " is not a multiple of the cluster of " +
+                             Twine(shape.cluster));
   return shape;
 }
 
@@ -117,7 +142,7 @@ Error Launcher::load(const Manifest &manifest, StringRef image) {
                       " bytes; its manifest says " +
                       Twine(parameterSize(kernel.arguments[i])));
     }
-    if (Error error = device->prepare(*function, getLaunchShape(kernel)))
+    if (Error error = device->prepare(*function, getTileShape(kernel)))
       return fail(llvm::toString(std::move(error)));
     std::string name = manifest.module + "::" + kernel.name;
     if (!kernels.try_emplace(name, LoadedKernel{kernel, *function}).second)
@@ -295,26 +320,11 @@ static float median(std::vector<float> values) {
 Error Launcher::run(const LoadedKernel &loaded, int64_t rows,
                     ArrayRef<StridedView> operands) {
   const KernelManifest &kernel = loaded.manifest;
-  LaunchShape shape = getLaunchShape(kernel);
-  const int64_t maxGrid = device->properties().maxGrid;
-  // Both factors are below 2^31.
-  shape.grid = static_cast<int64_t>(llvm::divideCeil(rows, kernel.tileRows)) *
-               kernel.columnTiles;
-  if (kernel.ctasPerSM > 0)
-    shape.grid = std::min(
-        shape.grid,
-        std::max<int64_t>(kernel.cluster, kernel.ctasPerSM *
-                                              device->properties().numSMs /
-                                              kernel.cluster * kernel.cluster));
-  if (shape.grid > maxGrid)
-    return createStringError(
-        Twine(rows) + " rows in tiles of " + Twine(kernel.tileRows) +
-        ", times " + Twine(kernel.columnTiles) +
-        " column tiles, exceed the grid limit of " + Twine(maxGrid));
-  if (shape.grid % shape.cluster != 0)
-    return createStringError("a grid of " + Twine(shape.grid) +
-                             " is not a multiple of the cluster of " +
-                             Twine(shape.cluster));
+  Expected<LaunchShape> launchShape =
+      getLaunchShape(kernel, rows, device->properties());
+  if (!launchShape)
+    return launchShape.takeError();
+  const LaunchShape &shape = *launchShape;
 
   if (buffers.size() < operands.size())
     buffers.resize(operands.size());

@@ -278,24 +278,6 @@ Error ArgumentParser::applyMapKey(Argument &argument, StringRef key,
   return fail("'" + key + "=" + value + "' is not known");
 }
 
-static uint64_t getElementSize(EmulatorTensorMap::Type type) {
-  using Type = EmulatorTensorMap::Type;
-  switch (type) {
-  case Type::U8:
-    return 1;
-  case Type::U16:
-  case Type::F16:
-  case Type::BF16:
-    return 2;
-  case Type::U64:
-  case Type::S64:
-  case Type::F64:
-    return 8;
-  default:
-    return 4;
-  }
-}
-
 Expected<Argument> ArgumentParser::parseTensorMap(StringRef text) const {
   auto [name, rest] = text.split(',');
   Expected<Argument> argument = parsePointer(name);
@@ -315,7 +297,7 @@ Expected<Argument> ArgumentParser::parseTensorMap(StringRef text) const {
   if (map.elementStrides.empty())
     map.elementStrides.assign(map.sizes.size(), 1);
   if (map.strides.empty()) {
-    uint64_t stride = getElementSize(map.type);
+    uint64_t stride = getElementBytes(map.type);
     for (uint64_t size : llvm::drop_end(map.sizes))
       map.strides.push_back(stride *= size);
   }
@@ -432,7 +414,11 @@ Error emulate::runOnce(Emulator &emulator, LaunchRequest &request) {
     }
     for (const std::vector<char> &value : values)
       pointers.push_back(value.data());
-    if (Error error = emulator.launch(request.entry, request.shape, pointers))
+    std::vector<EmulatorGrid> stream(
+        request.repeat, EmulatorGrid{request.entry, request.shape, pointers});
+    for (EmulatorGrid &grid : llvm::drop_begin(stream))
+      grid.shape.programmatic = true;
+    if (Error error = emulator.launch(stream))
       return error;
     for (size_t i = 0; i != addresses.size(); ++i) {
       Buffer &buffer = request.buffers[i];

@@ -44,6 +44,9 @@ struct LaunchRequest {
   EmulatorLaunch shape;
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments;
+  /// So many launches in a row, each of which may start before the one before
+  /// it has ended (EmulatorLaunch::programmatic).
+  uint32_t repeat = 1;
 };
 
 /// Reads the options --array=NAME=SPEC and --arg=SPEC. Errors name the option.

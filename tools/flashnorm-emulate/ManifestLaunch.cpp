@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ManifestLaunch.h"
-#include "flashnorm/Runtime/Manifest.h"
+#include "flashnorm/Emulator/EmulatedDevice.h"
+#include "flashnorm/Runtime/Launcher.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
@@ -21,33 +22,13 @@ using llvm::Expected;
 using llvm::StringRef;
 using llvm::Twine;
 
-static EmulatorTensorMap::Type getMapType(DataType type) {
-  switch (type) {
-  case DataType::BF16:
-    return EmulatorTensorMap::Type::BF16;
-  case DataType::F16:
-    return EmulatorTensorMap::Type::F16;
-  case DataType::F32:
-    return EmulatorTensorMap::Type::F32;
-  case DataType::F64:
-    return EmulatorTensorMap::Type::F64;
-  }
-  return EmulatorTensorMap::Type::U8;
-}
-
-static EmulatorTensorMap::Swizzle getSwizzle(int64_t bytes) {
-  using Swizzle = EmulatorTensorMap::Swizzle;
-  return bytes == 128  ? Swizzle::B128
-         : bytes == 64 ? Swizzle::B64
-         : bytes == 32 ? Swizzle::B32
-                       : Swizzle::None;
-}
-
 namespace {
 class KernelLauncher {
 public:
-  KernelLauncher(const KernelManifest &kernel, const ManifestOptions &options)
-      : kernel(kernel), options(options), files(kernel.operands.size()) {}
+  KernelLauncher(const KernelManifest &kernel, const ManifestOptions &options,
+                 const DeviceProperties &device)
+      : kernel(kernel), options(options), device(device),
+        files(kernel.operands.size()) {}
 
   Expected<LaunchRequest> run();
 
@@ -61,6 +42,7 @@ private:
 
   const KernelManifest &kernel;
   const ManifestOptions &options;
+  const DeviceProperties &device;
   std::vector<std::string> files; ///< by operand
   std::vector<std::optional<RawArray>> inputs;
   int64_t rows = 0;
@@ -157,15 +139,9 @@ KernelLauncher::makeArgument(const KernelArgument &argument) const {
   }
   result.kind = Argument::Kind::TensorMap;
   const RawArray &array = request.buffers[argument.operand].array;
-  EmulatorTensorMap &map = result.map;
-  map.type = getMapType(kernel.operands[argument.operand].type);
-  map.sizes = {static_cast<uint64_t>(array.shape.back()),
-               static_cast<uint64_t>(array.shape.front())};
-  map.strides = {static_cast<uint64_t>(array.shape.back() * array.itemSize)};
-  map.box = {static_cast<uint32_t>(argument.box[0]),
-             static_cast<uint32_t>(argument.box[1])};
-  map.elementStrides = {1, 1};
-  map.swizzle = getSwizzle(argument.swizzle);
+  result.map = EmulatedDevice::describeTensorMap(
+      0, kernel.operands[argument.operand].type, array.shape.front(),
+      array.shape.back(), argument.box, argument.swizzle);
   return result;
 }
 
@@ -182,20 +158,10 @@ Expected<LaunchRequest> KernelLauncher::run() {
       return made.takeError();
     request.arguments.push_back(std::move(*made));
   }
-  int64_t grid = llvm::divideCeil(rows, kernel.tileRows) * kernel.columnTiles;
-  if (!llvm::isInt<32>(grid))
-    return fail("a grid of " + Twine(grid) + " CTAs");
-  // As on a device with few SMs: persistent CTAs get several tiles.
-  constexpr int64_t numSMs = 4;
-  if (kernel.ctasPerSM > 0)
-    grid = std::min(grid, std::max(kernel.cluster, kernel.ctasPerSM * numSMs /
-                                                       kernel.cluster *
-                                                       kernel.cluster));
-  request.shape.grid[0] = static_cast<uint32_t>(grid);
-  request.shape.block[0] = static_cast<uint32_t>(kernel.block);
-  request.shape.cluster[0] = static_cast<uint32_t>(kernel.cluster);
-  request.shape.dynamicSharedMemory =
-      static_cast<uint32_t>(kernel.sharedMemory);
+  Expected<LaunchShape> shape = getLaunchShape(kernel, rows, device);
+  if (!shape)
+    return fail(toString(shape.takeError()));
+  request.shape = EmulatedDevice::getLaunch(*shape);
   return std::move(request);
 }
 
@@ -208,11 +174,17 @@ emulate::readManifest(const ManifestOptions &options) {
   if (!manifest)
     return createStringError(options.file + ": " +
                              toString(manifest.takeError()));
+  Expected<std::unique_ptr<EmulatedDevice>> device =
+      EmulatedDevice::create(manifest->chip, options.emulator);
+  if (!device)
+    return createStringError(options.file + ": " +
+                             toString(device.takeError()));
   std::vector<LaunchRequest> result;
   for (const KernelManifest &kernel : manifest->kernels) {
     if (!options.entry.empty() && kernel.name != options.entry)
       continue;
-    Expected<LaunchRequest> request = KernelLauncher(kernel, options).run();
+    Expected<LaunchRequest> request =
+        KernelLauncher(kernel, options, (*device)->properties()).run();
     if (!request)
       return request.takeError();
     result.push_back(std::move(*request));

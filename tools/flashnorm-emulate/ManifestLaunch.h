@@ -18,6 +18,7 @@ struct ManifestOptions {
   uint64_t seed = 0; ///< of random inputs
   /// "N:FILE.npy": read for an input, written for an output.
   std::vector<std::string> operands;
+  EmulatorOptions emulator; ///< for the device that launches are made for
 };
 
 /// The launches that a manifest describes, inputs from files or normal numbers.

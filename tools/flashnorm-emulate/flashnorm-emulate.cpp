@@ -97,10 +97,15 @@ struct CommandLine {
   cl::opt<std::string> schedule{
       "schedule",
       cl::desc("eager, lazy (default) or random[:SEED]: when "
-               "asynchronous work completes and who runs next"),
+               "asynchronous work completes and who runs next; several, "
+               "separated by commas, run one after the other"),
       cl::init("lazy"), cl::cat(category)};
   cl::opt<uint32_t> seeds{"seeds", cl::desc("so many random schedules more"),
                           cl::init(0), cl::cat(category)};
+  cl::opt<bool> sameResults{
+      "same-results",
+      cl::desc("outputs that depend on the schedule are an error"),
+      cl::cat(category)};
   cl::opt<bool> race{"race",
                      cl::desc("find data races (default; --no-race: do "
                               "not)"),
@@ -110,6 +115,16 @@ struct CommandLine {
   cl::opt<uint32_t> resident{
       "resident", cl::desc("clusters that run interleaved"),
       cl::init(EmulatorOptions().residentClusters), cl::cat(category)};
+  cl::opt<uint32_t> repeat{
+      "repeat",
+      cl::desc("launch so many times in a row, the next one as soon as "
+               "griddepcontrol.launch_dependents lets it start"),
+      cl::init(1), cl::cat(category)};
+  cl::opt<uint32_t> numSMs{
+      "sms",
+      cl::desc("multiprocessors that the persistent kernels of a manifest "
+               "are launched for"),
+      cl::init(EmulatorOptions().numSMs), cl::cat(category)};
   cl::opt<uint64_t> maxSteps{
       "max-steps", cl::desc("end a launch after so many steps"),
       cl::init(EmulatorOptions().maxSteps), cl::cat(category)};
@@ -187,16 +202,33 @@ static Error checkFile(const std::string &path) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-static Expected<EmulatorOptions> readOptions() {
+/// One for each schedule to run in.
+static Expected<std::vector<EmulatorOptions>> readOptions() {
   EmulatorOptions options;
+  options.numSMs = line->numSMs;
   options.detectRaces = line->race && !line->noRace;
   options.residentClusters = line->resident;
   options.maxSteps = line->maxSteps;
   if (!line->resident)
     return createStringError("--resident=0: at least one cluster must run");
-  if (Error error = parseSchedule(line->schedule, options))
-    return error;
-  return options;
+  if (!line->repeat || !line->numSMs)
+    return createStringError(line->repeat ? "--sms=0: no multiprocessor is left"
+                                          : "--repeat=0: nothing is launched");
+  std::vector<EmulatorOptions> schedules;
+  llvm::SmallVector<StringRef> names;
+  StringRef(line->schedule).split(names, ',');
+  for (StringRef name : names) {
+    schedules.push_back(options);
+    if (Error error = parseSchedule(name, schedules.back()))
+      return error;
+  }
+  uint64_t seed = schedules.front().seed;
+  for (uint32_t i = 0; i != line->seeds; ++i) {
+    options.schedule = EmulatorOptions::Schedule::Random;
+    options.seed = ++seed;
+    schedules.push_back(options);
+  }
+  return schedules;
 }
 
 static std::string describe(const EmulatorOptions &options) {
@@ -212,7 +244,7 @@ static std::string describe(const EmulatorOptions &options) {
 }
 
 static Expected<std::vector<LaunchRequest>>
-readRequests(const Emulator &emulator) {
+readRequests(const Emulator &emulator, const EmulatorOptions &emulatorOptions) {
   if (!line->manifest.empty()) {
     if (!line->arguments.empty() || !line->arrays.empty() ||
         line->grid.getNumOccurrences() || line->block.getNumOccurrences() ||
@@ -226,6 +258,7 @@ readRequests(const Emulator &emulator) {
     options.entry = line->entry;
     options.rows = line->rows;
     options.seed = line->inputSeed;
+    options.emulator = emulatorOptions;
     options.operands.assign(line->operands.begin(), line->operands.end());
     if (line->rows < 0)
       return createStringError("--rows=" + llvm::Twine(line->rows) +
@@ -273,6 +306,17 @@ readRequests(const Emulator &emulator) {
   return requests;
 }
 
+/// That a run gave what the one before it gave.
+static Error compareResults(llvm::ArrayRef<Buffer> before,
+                            const LaunchRequest &request) {
+  for (size_t i = 0; i != before.size(); ++i)
+    if (before[i].result != request.buffers[i].result)
+      return createStringError(request.entry + ": the array for " +
+                               before[i].output +
+                               " differs from that of the schedule before");
+  return Error::success();
+}
+
 static void printStatistics(const Emulator &emulator) {
   const EmulatorStatistics &statistics = emulator.getStatistics();
   llvm::outs() << llvm::format("parse      %8.3f s\n", statistics.parseSeconds)
@@ -286,10 +330,10 @@ static void printStatistics(const Emulator &emulator) {
 }
 
 static Error run() {
-  Expected<EmulatorOptions> options = readOptions();
-  if (!options)
-    return options.takeError();
-  auto emulator = Emulator::create(*options);
+  Expected<std::vector<EmulatorOptions>> schedules = readOptions();
+  if (!schedules)
+    return schedules.takeError();
+  auto emulator = Emulator::create(schedules->front());
   if (!emulator)
     return emulator.takeError();
   if (line->inputs.empty())
@@ -301,19 +345,23 @@ static Error run() {
     if (Error error = (*emulator)->loadModule(**buffer))
       return error;
   }
-  auto requests = readRequests(**emulator);
+  auto requests = readRequests(**emulator, schedules->front());
   if (!requests)
     return requests.takeError();
   for (LaunchRequest &request : *requests) {
-    EmulatorOptions current = *options;
-    for (uint32_t i = 0; i <= line->seeds; ++i) {
-      (*emulator)->setOptions(current);
-      if (Error error = runOnce(**emulator, request))
+    request.repeat = line->repeat;
+    for (const EmulatorOptions &options : *schedules) {
+      std::vector<Buffer> before;
+      if (line->sameResults && &options != &schedules->front())
+        before = request.buffers;
+      (*emulator)->setOptions(options);
+      Error error = runOnce(**emulator, request);
+      if (!error)
+        error = compareResults(before, request);
+      if (error)
         return llvm::joinErrors(
             std::move(error),
-            createStringError("in the schedule " + describe(current)));
-      current.seed = options->seed + i + 1;
-      current.schedule = EmulatorOptions::Schedule::Random;
+            createStringError("in the schedule " + describe(options)));
     }
   }
   // Only now: no output of a run that failed.

@@ -10,9 +10,9 @@ not end, or when the results differ from the intact kernel's.
                 [--emulator=PATH] [--report=FILE]
 
 Survivors that FILE does not list with a reason count against the score. FILE
-has one kind of survivor a line: CLASS OPERATOR ENTRY ORDINAL  REASON. CLASS is
-equivalent, redundant or gap; ENTRY is a name or a pattern with *; ORDINAL counts
-the operator's sites in the entry, * means all. The exit status is 0 when at least --threshold percent (95) of the
+has one kind of survivor a line: CLASS OPERATOR KIND ORDINAL  REASON. CLASS is
+equivalent, redundant or gap; KIND is the --kind of the entry; ORDINAL counts the
+operator's sites in the entry. All are patterns with *. The exit status is 0 when at least --threshold percent (95) of the
 mutants that are not equivalent are caught and every survivor is listed.
 """
 
@@ -254,49 +254,46 @@ class Runner:
         self.options = options
         self.directory = directory
 
-    def run(self, ptx, manifest, schedules):
-        """(status, message, results) of each group of schedules."""
+    def run(self, ptx, manifest):
+        """(status, message, results), of all schedules."""
         ptx_path = os.path.join(self.directory, "mutant.ptx")
         manifest_path = os.path.join(self.directory, "manifest.json")
         with open(ptx_path, "w") as file:
             file.write(ptx)
         with open(manifest_path, "w") as file:
             json.dump(manifest, file)
-        for arguments in schedules:
-            kernel = next(k for k in manifest["kernels"]
-                          if k["name"] == self.options.entry)
-            files = {i: os.path.join(self.directory, f"{i}.npy")
-                     for i, operand in enumerate(kernel["operands"])
-                     if operand["role"] == "output"}
-            for path in files.values():
-                if os.path.exists(path):
-                    os.remove(path)
-            command = [self.options.emulator, ptx_path,
-                       "--manifest=" + manifest_path,
-                       "--entry=" + self.options.entry, "--input-seed=1",
-                       f"--rows={self.options.rows}",
-                       f"--max-steps={self.options.max_steps}",
-                       *(f"--operand={i}:{path}" for i, path in files.items()),
-                       *arguments]
-            try:
-                done = subprocess.run(command, capture_output=True, text=True,
-                                      timeout=self.options.timeout)
-            except subprocess.TimeoutExpired:
-                yield "hang", "", {}
-                continue
-            results = {}
-            for i, path in files.items():
-                if os.path.exists(path):
-                    with open(path, "rb") as file:
-                        results[i] = file.read()
-            first = (done.stderr.strip().splitlines() or [""])[0]
-            status = "clean" if done.returncode == 0 else \
-                "crash" if done.returncode < 0 else "fault"
-            yield status, first, results
+        kernel = next(k for k in manifest["kernels"]
+                      if k["name"] == self.options.entry)
+        files = {i: os.path.join(self.directory, f"{i}.npy")
+                 for i, operand in enumerate(kernel["operands"])
+                 if operand["role"] == "output"}
+        for path in files.values():
+            if os.path.exists(path):
+                os.remove(path)
+        command = [self.options.emulator, ptx_path,
+                   "--manifest=" + manifest_path,
+                   "--entry=" + self.options.entry, "--input-seed=1",
+                   f"--rows={self.options.rows}", f"--sms={self.options.sms}",
+                   f"--max-steps={self.options.max_steps}",
+                   "--schedule=" + SCHEDULES, "--same-results",
+                   *(f"--operand={i}:{path}" for i, path in files.items())]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True,
+                                  timeout=self.options.timeout)
+        except subprocess.TimeoutExpired:
+            return "hang", "", {}
+        results = {}
+        for i, path in files.items():
+            if os.path.exists(path):
+                with open(path, "rb") as file:
+                    results[i] = file.read()
+        message = (done.stderr.strip().splitlines() or [""])[0]
+        # 1 is a fault or an error; a signal or anything else is a crash.
+        status = {0: "clean", 1: "fault"}.get(done.returncode, "crash")
+        return status, message, results
 
 
-SCHEDULES = [["--schedule=lazy"], ["--schedule=eager"],
-             ["--schedule=random:3"], ["--schedule=random:7"]]
+SCHEDULES = "lazy,eager,random:3,random:7"
 
 
 def read_survivors(path):
@@ -324,7 +321,11 @@ def parse_arguments():
     parser.add_argument("ptx")
     parser.add_argument("--manifest", required=True)
     parser.add_argument("--entry", required=True)
+    parser.add_argument("--kind", help="what survivors' files call the entry "
+                        "(default: its name)")
     parser.add_argument("--rows", type=int, default=100)
+    parser.add_argument("--sms", type=int, default=2,
+                        help="multiprocessors for persistent kernels")
     parser.add_argument("--sample", type=int, default=0,
                         help="run this many mutants only")
     parser.add_argument("--sample-seed", type=int, default=0)
@@ -336,6 +337,8 @@ def parse_arguments():
     parser.add_argument("--emulator", default="flashnorm-emulate")
     parser.add_argument("--strict", action="store_true",
                         help="name mutants that are listed but caught")
+    parser.add_argument("--trust-equivalent", action="store_true",
+                        help="do not run mutants listed as equivalent")
     parser.add_argument("--report", help="JSON file to write")
     return parser.parse_args()
 
@@ -357,36 +360,32 @@ def main():
         mutants = random.Random(options.sample_seed).sample(mutants,
                                                             options.sample)
     known = read_survivors(options.survivors)
+    name = options.kind or options.entry
     counts = collections.Counter()
     faults = collections.Counter()
     report = []
     unlisted = 0
     with tempfile.TemporaryDirectory() as directory:
         runner = Runner(options, directory)
-        intact = list(runner.run(text, manifest, SCHEDULES))
-        for status, message, results in intact:
-            if status != "clean" or not results or \
-                    results != intact[0][2]:
-                sys.exit(f"the intact kernel does not run clean: {message}")
+        status, message, intact = runner.run(text, manifest)
+        if status != "clean" or not intact:
+            sys.exit(f"the intact kernel does not run clean: {message}")
         for mutant, ptx, changed in mutants:
-            verdict, message = "survived", ""
-            for status, message, results in runner.run(ptx, changed,
-                                                       SCHEDULES):
-                if status == "crash":
-                    sys.exit(f"the emulator crashed on {mutant}")
-                if status != "clean":
-                    verdict = status
-                elif results != intact[0][2]:
-                    verdict = "wrong"
-                if verdict != "survived":
-                    break
-            kind, reason = look_up(known, mutant.operator, options.entry,
+            kind, reason = look_up(known, mutant.operator, name,
                                    mutant.ordinal)
+            if options.trust_equivalent and kind == "equivalent":
+                counts["equivalent"] += 1
+                continue
+            verdict, message, results = runner.run(ptx, changed)
+            if verdict == "crash":
+                sys.exit(f"the emulator crashed on {mutant}: {message}")
+            if verdict == "clean":
+                verdict = "survived" if results == intact else "wrong"
             if verdict == "survived":
                 counts[kind or "unlisted"] += 1
                 if not kind:
                     unlisted += 1
-                    print(f"survivor: {mutant.operator} {options.entry} "
+                    print(f"survivor: {mutant.operator} {name} "
                           f"{mutant.ordinal}, line {mutant.line}: "
                           f"{mutant.before} -> {mutant.after or 'nothing'}",
                           flush=True)
@@ -397,17 +396,17 @@ def main():
                        else verdict] += 1
                 if kind and options.strict:
                     print(f"listed as {kind} but caught: {mutant.operator} "
-                          f"{options.entry} {mutant.ordinal}", flush=True)
-            report.append(dict(mutant._asdict(), entry=options.entry,
+                          f"{name} {mutant.ordinal}", flush=True)
+            report.append(dict(mutant._asdict(), entry=name,
                                verdict=verdict, message=message, listed=kind,
                                reason=reason))
     relevant = sum(counts.values()) - counts["equivalent"]
     score = 100 * counts["caught"] / relevant if relevant else 100
-    print(f"{options.entry}: {counts['caught']} of {relevant} mutants caught, "
+    print(f"{name}: {counts['caught']} of {relevant} mutants caught, "
           f"{score:.1f} %; " +
-          ", ".join(f"{name} {count}" for name, count in sorted(counts.items())
-                    if name != "caught"))
-    print("  by: " + ", ".join(f"{name} {count}" for name, count in
+          ", ".join(f"{which} {count}" for which, count in
+                    sorted(counts.items()) if which != "caught"))
+    print("  by: " + ", ".join(f"{which} {count}" for which, count in
                                faults.most_common()))
     if options.report:
         with open(options.report + ".partial", "w") as file:

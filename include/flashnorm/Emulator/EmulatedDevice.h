@@ -50,6 +50,14 @@ public:
 
   Emulator &getEmulator() { return *emulator; }
 
+  /// What a launch and a tensor map of the launcher are to the emulator.
+  static EmulatorLaunch getLaunch(const LaunchShape &shape);
+  static EmulatorTensorMap describeTensorMap(DevicePointer pointer,
+                                             DataType type, int64_t rows,
+                                             int64_t columns,
+                                             std::array<int64_t, 2> box,
+                                             int64_t swizzle);
+
 private:
   EmulatedDevice() = default;
 

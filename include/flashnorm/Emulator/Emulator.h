@@ -36,8 +36,11 @@ struct EmulatorOptions {
   uint64_t seed = 0; ///< of Random
   /// Finds data races in shared and global memory.
   bool detectRaces = true;
-  /// Clusters (CTAs, without clusters) that run interleaved.
+  /// Clusters (CTAs, without clusters) of a grid that run interleaved.
   unsigned residentClusters = 2;
+  /// Multiprocessors that EmulatedDevice has. Few, so that persistent CTAs get
+  /// several tiles of a small problem.
+  unsigned numSMs = 4;
   /// Ends a launch that executes more than this many calls of the runtime.
   uint64_t maxSteps = UINT64_C(20'000'000'000);
 };
@@ -82,6 +85,17 @@ struct EmulatorLaunch {
   std::array<uint32_t, 3> block = {1, 1, 1};   ///< threads per CTA
   std::array<uint32_t, 3> cluster = {1, 1, 1}; ///< CTAs per cluster
   uint32_t dynamicSharedMemory = 0;            ///< bytes
+  /// Programmatic stream serialization: the grid may start as soon as each CTA
+  /// of the grid before it has executed griddepcontrol.launch_dependents or
+  /// exited, and sees what that grid did behind griddepcontrol.wait only.
+  bool programmatic = false;
+};
+
+/// One launch of a stream; parameters[i] points to the value of parameter i.
+struct EmulatorGrid {
+  std::string entry;
+  EmulatorLaunch shape;
+  llvm::ArrayRef<const void *> parameters;
 };
 
 /// Arguments of cuTensorMapEncodeTiled, as the driver takes them: dimension 0
@@ -113,6 +127,8 @@ struct EmulatorTensorMap {
   bool interleave16 = false, interleave32 = false;
   bool fillNan = false; ///< out-of-bounds elements are NaN, not zero
 };
+/// Bytes of an element of a tensor map.
+unsigned getElementBytes(EmulatorTensorMap::Type type);
 /// The 128 bytes of a CUtensorMap, in the emulator's own encoding. Errors are
 /// those of the driver (CUDA driver API, cuTensorMapEncodeTiled), with values.
 llvm::Expected<std::array<char, 128>>
@@ -158,6 +174,9 @@ public:
   /// The error is an EmulatorFaultError when the kernel is to blame.
   llvm::Error launch(llvm::StringRef entry, const EmulatorLaunch &shape,
                      llvm::ArrayRef<const void *> parameters);
+  /// Runs grids in the order of a stream, each to its end before the next one
+  /// starts, unless that one is `programmatic`: then two may be in flight.
+  llvm::Error launch(llvm::ArrayRef<EmulatorGrid> stream);
 
   const EmulatorStatistics &getStatistics() const;
 

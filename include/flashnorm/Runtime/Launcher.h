@@ -93,6 +93,13 @@ private:
   int64_t numLaunches = 0;
 };
 
+/// The launch of a kernel for so many rows: as many CTAs as there are tiles,
+/// or, where CTAs are persistent, as fill the device. An error if that is more
+/// than the device or the kernel's cluster allows.
+llvm::Expected<LaunchShape> getLaunchShape(const KernelManifest &kernel,
+                                           int64_t rows,
+                                           const DeviceProperties &device);
+
 /// The number of rows that operand 0 gives, after checking every view against
 /// the manifest: types are the manifest's, leading dimensions collapse.
 llvm::Expected<int64_t> checkOperands(const KernelManifest &kernel,

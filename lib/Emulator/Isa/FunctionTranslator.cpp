@@ -207,6 +207,9 @@ Value *FunctionTranslator::readRegister(const Register &reg, Site &site) {
     emitter.call(jitCheckAsyncRead, thread, emitter.sitePointer(),
                  b.getInt32(reg.asyncIndex), emitter.pointer(reg.name));
     emitter.endIf(join);
+    b.CreateStore(b.CreateLoad(b.getInt32Ty(), fenceEpoch),
+                  getAsyncField(b, asyncRegisters, reg.asyncIndex,
+                                offsetof(AsyncRegister, accessedIn)));
     return b.CreateLoad(b.getInt32Ty(),
                         getAsyncField(b, asyncRegisters, reg.asyncIndex,
                                       offsetof(AsyncRegister, value)));
@@ -243,7 +246,7 @@ void FunctionTranslator::writeRegister(const Register &reg, Value *value,
   };
   store(value, offsetof(AsyncRegister, value));
   store(b.CreateLoad(b.getInt32Ty(), fenceEpoch),
-        offsetof(AsyncRegister, writtenIn));
+        offsetof(AsyncRegister, accessedIn));
   store(b.getInt8(1), offsetof(AsyncRegister, initialized));
 }
 

@@ -18,17 +18,17 @@ using llvm::Twine;
 
 void emulator::jitEnter(Thread *thread, JitFrame *frame, uint32_t alignLocal) {
   const Cta &cta = thread->cta;
+  const Grid &grid = cta.cluster.grid;
   frame->asyncRegisters = thread->asyncRegisters.data();
   frame->numPendingRegisters = &thread->numPendingRegisters;
   frame->fenceEpoch = &thread->fenceEpoch;
   frame->site = &thread->site;
-  frame->paramBase = thread->machine.paramsAddress;
+  frame->paramBase = grid.paramsAddress;
   auto local = reinterpret_cast<uintptr_t>(thread->local.data());
   frame->localBase = alignLocal > 16 ? llvm::alignTo(local, alignLocal) : local;
   frame->sharedWindow = reinterpret_cast<uintptr_t>(cta.cluster.window);
   frame->sharedBase = cta.sharedBase();
-  frame->dynamicShared =
-      cta.sharedBase() + thread->machine.kernel->dynamicSharedStart();
+  frame->dynamicShared = cta.sharedBase() + grid.kernel.dynamicSharedStart();
 }
 
 char *emulator::jitAccess(Thread *thread, const Site *site, uint64_t address,
@@ -122,8 +122,8 @@ uint32_t emulator::jitIsSpace(Thread *thread, uint64_t address, Space space) {
   };
   bool isCluster = inside(cta.cluster.window, UINT64_C(1) << 32);
   bool isLocal = inside(thread->local.data(), thread->local.size());
-  bool isParam = address - thread->machine.paramsAddress <
-                 thread->machine.kernel->paramBytes;
+  const Grid &grid = cta.cluster.grid;
+  bool isParam = address - grid.paramsAddress < grid.kernel.paramBytes;
   switch (space) {
   case Space::Shared:
     return inside(cta.cluster.window + cta.sharedBase(), 1 << 24);
@@ -142,8 +142,8 @@ uint32_t emulator::jitIsSpace(Thread *thread, uint64_t address, Space space) {
 
 uint64_t emulator::jitSpecial(Thread *thread, SpecialRegister which) {
   const Cta &cta = thread->cta;
-  const Machine &machine = thread->machine;
-  const EmulatorLaunch &shape = machine.shape;
+  const Grid &grid = cta.cluster.grid;
+  const EmulatorLaunch &shape = grid.shape;
   auto clusters = [&](unsigned i) {
     return shape.grid[i] / std::max(1u, shape.cluster[i]);
   };
@@ -195,7 +195,7 @@ uint64_t emulator::jitSpecial(Thread *thread, SpecialRegister which) {
   case R::ClusterNctarank:
     return shape.cluster[0] * shape.cluster[1] * shape.cluster[2];
   case R::IsExplicitCluster:
-    return machine.kernel->explicitCluster || shape.cluster[0] > 1 ||
+    return grid.kernel.explicitCluster || shape.cluster[0] > 1 ||
            shape.cluster[1] > 1 || shape.cluster[2] > 1;
   case R::LaneId:
     return thread->lane;
@@ -210,7 +210,7 @@ uint64_t emulator::jitSpecial(Thread *thread, SpecialRegister which) {
   case R::NsmId:
     return 132;
   case R::GridId:
-    return 1;
+    return 1 + (&grid - thread->machine.grids.data());
   case R::LanemaskEq:
     return laneBit;
   case R::LanemaskLt:
@@ -233,7 +233,7 @@ uint64_t emulator::jitSpecial(Thread *thread, SpecialRegister which) {
   }
   case R::TotalSmemSize:
   case R::AggrSmemSize:
-    return machine.kernel->dynamicSharedStart() - Kernel::sharedStart +
+    return grid.kernel.dynamicSharedStart() - Kernel::sharedStart +
            shape.dynamicSharedMemory;
   case R::DynamicSmemSize:
     return shape.dynamicSharedMemory;

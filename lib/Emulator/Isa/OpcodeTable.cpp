@@ -198,6 +198,7 @@ struct Table {
     FAMILY(getAsyncCopyOpcodes)
     FAMILY(getBulkCopyOpcodes)
     FAMILY(getTensorCopyOpcodes)
+    FAMILY(getTensorMapOpcodes)
     FAMILY(getMatrixOpcodes)
     FAMILY(getWgmmaOpcodes)
     FAMILY(getWmmaOpcodes)

@@ -72,6 +72,7 @@ llvm::ArrayRef<OpcodeEntry> getFenceOpcodes();      // Machine/Fences.cpp
 llvm::ArrayRef<OpcodeEntry> getAsyncCopyOpcodes();  // Tensor/AsyncCopy.cpp
 llvm::ArrayRef<OpcodeEntry> getBulkCopyOpcodes();   // Tensor/BulkCopy.cpp
 llvm::ArrayRef<OpcodeEntry> getTensorCopyOpcodes(); // Tensor/TensorCopy.cpp
+llvm::ArrayRef<OpcodeEntry> getTensorMapOpcodes();  // Tensor/TensorMapOps.cpp
 llvm::ArrayRef<OpcodeEntry> getMatrixOpcodes();     // Tensor/Matrix.cpp
 llvm::ArrayRef<OpcodeEntry> getWgmmaOpcodes();      // Tensor/Wgmma.cpp
 llvm::ArrayRef<OpcodeEntry> getWmmaOpcodes();       // Tensor/Wmma.cpp

@@ -309,10 +309,13 @@ static void nanosleep(Thread &thread, const Site &, uint64_t *) {
   thread.poll([]() { return std::string("sleeps and tries again"); });
 }
 
-/// griddepcontrol.launch_dependents and .wait (9.7.13.13): a grid here starts
-/// when those before it have ended, with everything of theirs visible.
-static void griddepcontrol(Thread &thread, const Site &, uint64_t *) {
+/// griddepcontrol.{launch_dependents,wait}: 9.7.13.13
+static void griddepcontrol(Thread &thread, const Site &site, uint64_t *) {
   thread.preempt();
+  if (site.get(0) == 0)
+    thread.machine.launchDependents(thread.cta);
+  else
+    thread.machine.waitForEarlierGrid(thread);
 }
 
 llvm::ArrayRef<OpcodeEntry> flashnorm::emulator::getBarrierOpcodes() {

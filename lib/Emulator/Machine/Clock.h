@@ -108,22 +108,26 @@ struct View {
   Clock asyncShared, asyncGlobal;
   /// Whose mbarrier.init are visible; fence.mbarrier_init releases only those.
   Clock inits;
+  /// What fence.proxy.tensormap has released to the tensormap proxy.
+  Clock tensorMaps;
 
   void join(const View &other) {
     generic.join(other.generic);
     asyncShared.join(other.asyncShared);
     asyncGlobal.join(other.asyncGlobal);
     inits.join(other.inits);
+    tensorMaps.join(other.tensorMaps);
   }
   void collect(const View &other) {
     generic.collect(other.generic);
     asyncShared.collect(other.asyncShared);
     asyncGlobal.collect(other.asyncGlobal);
     inits.collect(other.inits);
+    tensorMaps.collect(other.tensorMaps);
   }
   bool empty() const {
     return generic.empty() && asyncShared.empty() && asyncGlobal.empty() &&
-           inits.empty();
+           inits.empty() && tensorMaps.empty();
   }
   void clear() { *this = View(); }
 };

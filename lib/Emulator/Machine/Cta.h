@@ -48,6 +48,7 @@ struct ClusterBarrier {
   std::vector<Thread *> waiting;
 };
 
+struct Grid;
 struct Kernel;
 
 struct Cta {
@@ -55,11 +56,13 @@ struct Cta {
   Cluster &cluster;
   std::array<uint32_t, 3> id{};          ///< %ctaid
   std::array<uint32_t, 3> idInCluster{}; ///< %cluster_ctaid
-  uint32_t index = 0;                    ///< in the grid: x fastest
+  uint32_t index = 0;                    ///< in all grids: x fastest
   uint32_t rank = 0;                     ///< in the cluster: x fastest
   std::vector<std::unique_ptr<Thread>> threads;
   uint32_t live = 0; ///< threads that have not exited
   bool exited() const { return live == 0; }
+  /// griddepcontrol.launch_dependents, by any of its threads.
+  bool launchedDependents = false;
 
   /// Shared memory, from offset 0; the first Kernel::sharedStart bytes fault.
   MemoryBlock shared;
@@ -99,13 +102,19 @@ struct Cta {
   /// When the last thread exits.
   void checkPeers(Thread &last);
 
+  /// What acquires of a tensor map by threads of the CTA
+  /// (fence.proxy.tensormap) have made visible to the tensormap proxy, by its
+  /// address.
+  std::map<uint64_t, Clock> tensorMaps;
+
   Cta(Machine &machine, Cluster &cluster, char *sharedBytes, uint64_t size)
       : machine(machine), cluster(cluster), shared(sharedBytes, size) {}
 };
 
 struct Cluster {
   Machine &machine;
-  uint32_t index = 0; ///< in the grid
+  Grid &grid;
+  uint32_t index = 0; ///< in all grids
   std::array<uint32_t, 3> id{};
   char *window = nullptr; ///< aligned to 4 GiB
   std::vector<std::unique_ptr<Cta>> ctas;
@@ -113,7 +122,7 @@ struct Cluster {
   uint32_t firstAgent = 0, numAgents = 0;
   ClusterBarrier barrier;
 
-  explicit Cluster(Machine &machine) : machine(machine) {}
+  Cluster(Machine &machine, Grid &grid) : machine(machine), grid(grid) {}
 };
 
 /// An exiting thread does not keep those waiting that only wait for it.

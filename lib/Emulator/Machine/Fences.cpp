@@ -15,6 +15,7 @@
 #include "Isa/OpcodeTable.h"
 #include "Machine/Machine.h"
 #include "Machine/Memory.h"
+#include "Tensor/TensorMap.h"
 
 using namespace flashnorm::emulator;
 
@@ -110,13 +111,35 @@ static void aliasFence(Thread &thread, const Site &, uint64_t *) {
   thread.preempt();
 }
 
-/// fence.proxy.tensormap::generic.{release.scope, acquire.scope [addr], size}
+void flashnorm::emulator::releaseTensorMaps(Thread &thread, Scope scope) {
+  if (thread.machine.options.detectRaces) {
+    thread.view.tensorMaps.join(thread.view.generic);
+    thread.tensorMapEpoch = thread.epoch;
+  }
+  releaseFence(thread, scope);
+}
+
+/// fence.proxy.tensormap::generic.{release.scope, acquire.scope [addr], size}:
+/// writes by the generic proxy, then uses of the tensor map at addr.
 static void tensorMapFence(Thread &thread, const Site &site, uint64_t *words) {
-  bool acquires = site.get(0) == 1;
-  if (acquires)
-    resolve(thread, Space::Generic, word(words, site, 0), 128, 128);
-  fence(thread, static_cast<Scope>(site.get(1)),
-        acquires ? Order::Acquire : Order::Release);
+  thread.preempt();
+  auto scope = static_cast<Scope>(site.get(1));
+  if (site.get(0) == 0)
+    return releaseTensorMaps(thread, scope);
+  uint64_t address = word(words, site, 0);
+  if (word(words, site, 1) != TensorMap::encodedBytes)
+    thread.fault(FaultKind::IllegalInstruction,
+                 "a tensor map has 128 bytes, not " +
+                     llvm::Twine(word(words, site, 1)));
+  resolve(thread, Space::Generic, address, TensorMap::encodedBytes,
+          TensorMap::encodedBytes);
+  acquireFence(thread, scope);
+  if (!thread.machine.options.detectRaces)
+    return;
+  Clock released = thread.view.tensorMaps;
+  if (thread.tensorMapEpoch)
+    released.set(thread.agent, thread.tensorMapEpoch);
+  thread.cta.tensorMaps[address].join(released);
 }
 
 llvm::ArrayRef<OpcodeEntry> flashnorm::emulator::getFenceOpcodes() {

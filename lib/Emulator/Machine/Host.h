@@ -31,7 +31,7 @@ private:
 };
 
 struct Machine::Host {
-  Context runGrid = nullptr;   ///< of the caller of runGrid
+  Context runStream = nullptr; ///< of the caller of runStream
   Context scheduler = nullptr; ///< while a thread runs
   char *schedulerStack = nullptr;
   StackPool stacks;

@@ -213,11 +213,17 @@ void flashnorm::emulator::completeTx(AsyncOp &op, uint32_t address,
     barrier.deliveries.push_back({&op, bytes});
   else
     delivery->bytes += bytes;
-  // Release at cluster scope (9.7.13.15.5.2) of the operation's own writes;
-  // what its issuer knew is not among them.
-  if (op.machine.options.detectRaces)
-    op.announce(getRelease(barrier, Scope::Cluster, op.issuer.cta.index,
-                           /*byOp=*/true));
+  // Release at cluster scope (9.7.13.15.5.2) of the operation's own writes. An
+  // operation comes after the instructions before it (8.9.1.1), so that in the
+  // generic proxy (st.async) it releases what its issuer knew, too. Of the
+  // async proxy nothing says that for accesses in the generic one.
+  if (op.machine.options.detectRaces) {
+    View &view = getRelease(barrier, Scope::Cluster, op.issuer.cta.index,
+                            /*byOp=*/true);
+    if (op.proxy == AsyncOp::Proxy::Generic)
+      view.join(op.view);
+    op.announce(view);
+  }
   addTx(op.issuer, located, -int64_t(bytes));
   checkTx(located, op.issuer, &op);
   completeIfFull(op.machine, located.cta, located.offset, barrier);

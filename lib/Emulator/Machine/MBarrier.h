@@ -30,7 +30,7 @@ struct MBarrier {
   /// Releases of this phase and of the last; by scope and CTA of the arrivals.
   struct Release {
     Scope scope;
-    uint32_t cta; ///< in the grid
+    uint32_t cta; ///< in all grids
     View view;
     bool byOp = false; ///< by an asynchronous operation
   };

@@ -7,6 +7,7 @@
 
 #include "Machine/Machine.h"
 #include "Machine/Host.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <cstring>
@@ -20,8 +21,10 @@ using flashnorm::EmulatorLaunch;
 /// Shared memory that a CTA of sm_90 can have; older targets have less.
 static constexpr uint64_t maxSharedBytes = 227 * 1024;
 /// Agents' numbers are used again only beyond so many, the oldest first: who
-/// knows of the new owner seems to know of the old one.
-static constexpr size_t minAgents = 4096, minFreeOpAgents = 1024;
+/// knows of the new owner seems to know of the old one, so that a race with
+/// that one may be missed (docs/Emulator.md, "Races"). More would make each new
+/// clock larger.
+static constexpr size_t minAgents = 32768, minFreeOpAgents = 4096;
 
 //===----------------------------------------------------------------------===//
 // Windows
@@ -77,9 +80,18 @@ Machine::Machine(const EmulatorOptions &options)
     : options(options), host(std::make_unique<Host>()) {}
 Machine::~Machine() { cleanUp(); }
 
-std::array<uint32_t, 3> Machine::getCtaId(uint32_t ctaInGrid) const {
-  return {ctaInGrid % shape.grid[0], ctaInGrid / shape.grid[0] % shape.grid[1],
-          ctaInGrid / shape.grid[0] / shape.grid[1]};
+const Grid &Machine::findGrid(uint32_t cta) const {
+  auto after = llvm::find_if(
+      grids, [cta](const Grid &grid) { return grid.firstCta > cta; });
+  return *std::prev(after);
+}
+
+std::array<uint32_t, 3> Machine::getCtaId(uint32_t cta) const {
+  const Grid &grid = findGrid(cta);
+  const std::array<uint32_t, 3> &extent = grid.shape.grid;
+  cta -= grid.firstCta;
+  return {cta % extent[0], cta / extent[0] % extent[1],
+          cta / extent[0] / extent[1]};
 }
 
 Cluster *Machine::findCluster(const char *address) {
@@ -120,11 +132,13 @@ void Machine::fault(FaultKind kind, const Site *site, const Thread *thread,
   EmulatorFault fault;
   fault.kind = stringify(kind).str();
   fault.message = message.str();
-  fault.kernel = kernel->name;
+  const Kernel &kernel =
+      thread ? thread->cta.cluster.grid.kernel : grids.front().kernel;
+  fault.kernel = kernel.name;
   if (site) {
     const ptx::Location &location = site->location;
-    if (location.file < kernel->files.size() && location.line)
-      fault.source = llvm::formatv("{0}:{1}:{2}", kernel->files[location.file],
+    if (location.file < kernel.files.size() && location.line)
+      fault.source = llvm::formatv("{0}:{1}:{2}", kernel.files[location.file],
                                    location.line, location.column);
     fault.ptxLine = location.ptxLine;
     fault.instruction = site->text;
@@ -137,7 +151,7 @@ void Machine::fault(FaultKind kind, const Site *site, const Thread *thread,
   }
   fault.notes.assign(notes.begin(), notes.end());
   pendingFault = std::move(fault);
-  resumeFiber(host->runGrid, nullptr, nullptr, /*ends=*/true);
+  resumeFiber(host->runStream, nullptr, nullptr, /*ends=*/true);
   llvm_unreachable("a launch went on after its fault");
 }
 
@@ -153,9 +167,9 @@ static std::string format(const std::array<uint32_t, 3> &shape) {
   return llvm::formatv("{0}x{1}x{2}", shape[0], shape[1], shape[2]);
 }
 
-llvm::Error Machine::checkShape(const Kernel &kernel,
-                                const EmulatorLaunch &shape,
-                                llvm::ArrayRef<char> params) {
+llvm::Error Machine::checkShape(const Grid &grid) {
+  const Kernel &kernel = grid.kernel;
+  const EmulatorLaunch &shape = grid.shape;
   auto fail = [&](const llvm::Twine &message) {
     return llvm::createStringError("cannot launch " + kernel.name + ": " +
                                    message);
@@ -183,8 +197,8 @@ llvm::Error Machine::checkShape(const Kernel &kernel,
     return fail(llvm::Twine(shared) + " bytes of shared memory (" +
                 llvm::Twine(shape.dynamicSharedMemory) +
                 " of them dynamic) exceed " + llvm::Twine(maxSharedBytes));
-  if (params.size() != kernel.paramBytes)
-    return fail(llvm::Twine(params.size()) + " bytes of parameters, not " +
+  if (grid.params.size() != kernel.paramBytes)
+    return fail(llvm::Twine(grid.params.size()) + " bytes of parameters, not " +
                 llvm::Twine(kernel.paramBytes));
   if (const ptx::Function *function = kernel.function) {
     if (function->reqntid && *function->reqntid != shape.block)
@@ -209,24 +223,46 @@ static void schedulerEntry(Switch first) {
   llvm_unreachable("the scheduler returned");
 }
 
-llvm::Error Machine::runGrid(const Kernel &kernel, const EmulatorLaunch &shape,
-                             llvm::ArrayRef<char> params) {
-  if (llvm::Error error = checkShape(kernel, shape, params))
+llvm::Error Machine::prepare(Grid &grid) {
+  if (llvm::Error error = checkShape(grid))
     return error;
+  grid.numClusters = volume(grid.shape.grid) / volume(grid.shape.cluster);
+  grid.ctasBeforeLaunch = volume(grid.shape.grid);
+  llvm::Expected<MemoryBlock *> block =
+      allocations.allocate(std::max<uint64_t>(grid.params.size(), 1));
+  if (!block)
+    return block.takeError();
+  std::memcpy((*block)->base, grid.params.data(), grid.params.size());
+  (*block)->initialized.set(0, grid.params.size(), true);
+  (*block)->readOnly = true;
+  (*block)->name = "the parameters of " + grid.kernel.name;
+  grid.paramsAddress = reinterpret_cast<uint64_t>((*block)->base);
+  return llvm::Error::success();
+}
+
+llvm::Error Machine::runStream(std::vector<Grid> stream) {
   auto begin = std::chrono::steady_clock::now();
-  this->kernel = &kernel;
-  this->shape = shape;
+  llvm::scope_exit freeParams([&]() {
+    for (Grid &grid : grids)
+      if (grid.paramsAddress)
+        llvm::cantFail(allocations.free(grid.paramsAddress));
+    grids.clear();
+  });
+  grids = std::move(stream);
+  uint64_t numCtas = 0, numClusters = 0;
+  for (Grid &grid : grids) {
+    if (llvm::Error error = prepare(grid))
+      return error;
+    grid.firstCta = static_cast<uint32_t>(numCtas);
+    grid.firstCluster = static_cast<uint32_t>(numClusters);
+    numCtas += volume(grid.shape.grid);
+    numClusters += grid.numClusters;
+  }
+  if (numCtas > UINT32_MAX)
+    return llvm::createStringError(
+        "cannot launch " + llvm::Twine(grids.size()) + " grids with " +
+        llvm::Twine(numCtas) + " CTAs in all: more than 2^32-1");
   generator.seed(options.seed);
-  numClusters = volume(shape.grid) / volume(shape.cluster);
-  llvm::Expected<MemoryBlock *> paramBlock =
-      allocations.allocate(std::max<uint64_t>(params.size(), 1));
-  if (!paramBlock)
-    return paramBlock.takeError();
-  std::memcpy((*paramBlock)->base, params.data(), params.size());
-  (*paramBlock)->initialized.set(0, params.size(), true);
-  (*paramBlock)->readOnly = true;
-  (*paramBlock)->name = "the parameters of " + kernel.name;
-  paramsAddress = reinterpret_cast<uint64_t>((*paramBlock)->base);
 
   // The scheduler has a fiber of its own, so that a fault anywhere, in it as
   // well, leaves everything by one switch to here.
@@ -235,9 +271,9 @@ llvm::Error Machine::runGrid(const Kernel &kernel, const EmulatorLaunch &shape,
   if (!host->schedulerStack)
     return llvm::createStringError("no memory for the scheduler's stack");
   auto runScheduler = [this](Context from) {
-    host->runGrid = from;
+    host->runStream = from;
     schedule();
-    resumeFiber(host->runGrid, nullptr, nullptr, /*ends=*/true);
+    resumeFiber(host->runStream, nullptr, nullptr, /*ends=*/true);
   };
   llvm::function_ref<void(Context)> run = runScheduler;
   resumeFiber(makeFiber(host->schedulerStack, schedulerEntry),
@@ -246,7 +282,6 @@ llvm::Error Machine::runGrid(const Kernel &kernel, const EmulatorLaunch &shape,
   statistics.clockBytes =
       std::max(statistics.clockBytes, Clock::getPeakBytes());
   cleanUp();
-  llvm::cantFail(allocations.free(paramsAddress));
   statistics.runSeconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
@@ -276,7 +311,6 @@ void Machine::cleanUp() {
   freeAgentRanges.clear();
   sites.clear();
   doubtful.clear();
-  nextCluster = numClusters = 0;
   changes = changesAtLastPoll = changesAtIdle = idleRounds = 0;
   allocations.resetRaces();
   Clock::reset();
@@ -286,21 +320,49 @@ void Machine::cleanUp() {
 // Clusters and threads
 //===----------------------------------------------------------------------===//
 
-void Machine::startClusters() {
-  while (nextCluster != numClusters &&
-         clusters.size() < std::max(options.residentClusters, 1u))
-    startCluster(nextCluster++);
+/// A grid starts when those before it have ended; or, if it may, when all CTAs
+/// of the last of them have launched dependents or exited: two grids are in
+/// flight at most.
+bool Machine::mayStart(size_t index) const {
+  if (index == 0)
+    return true;
+  if (index > 1 && !grids[index - 2].ended())
+    return false;
+  const Grid &before = grids[index - 1];
+  return grids[index].shape.programmatic ? before.ctasBeforeLaunch == 0
+                                         : before.ended();
 }
 
-void Machine::startCluster(uint32_t index) {
+void Machine::startClusters() {
+  for (size_t i = 0; i != grids.size() && mayStart(i); ++i) {
+    Grid &grid = grids[i];
+    // Each grid has room of its own: CTAs that wait for the grid before must
+    // not keep it from running.
+    auto countResident = [&]() {
+      return llvm::count_if(clusters, [&](const auto &cluster) {
+        return &cluster->grid == &grid;
+      });
+    };
+    for (size_t resident = countResident();
+         grid.nextCluster != grid.numClusters &&
+         resident < std::max(options.residentClusters, 1u);
+         ++resident)
+      startCluster(grid);
+  }
+}
+
+void Machine::startCluster(Grid &grid) {
+  const EmulatorLaunch &shape = grid.shape;
+  const Kernel &kernel = grid.kernel;
   const std::array<uint32_t, 3> &extent = shape.cluster;
   uint32_t numCtas = volume(extent), numThreads = volume(shape.block);
   uint64_t sharedBytes =
-      kernel->dynamicSharedStart() + uint64_t(shape.dynamicSharedMemory);
+      kernel.dynamicSharedStart() + uint64_t(shape.dynamicSharedMemory);
 
-  auto owned = std::make_unique<Cluster>(*this);
+  uint32_t index = grid.nextCluster++;
+  auto owned = std::make_unique<Cluster>(*this, grid);
   Cluster &cluster = *owned;
-  cluster.index = index;
+  cluster.index = grid.firstCluster + index;
   uint32_t x = shape.grid[0] / extent[0], y = shape.grid[1] / extent[1];
   cluster.id = {index % x, index / x % y, index / x / y};
   cluster.window = host->windows.take(numCtas, sharedBytes);
@@ -318,11 +380,11 @@ void Machine::startCluster(uint32_t index) {
                         rank / extent[0] / extent[1]};
     for (unsigned i = 0; i != 3; ++i)
       cta->id[i] = cluster.id[i] * extent[i] + cta->idInCluster[i];
-    cta->index =
-        cta->id[0] + shape.grid[0] * (cta->id[1] + shape.grid[1] * cta->id[2]);
+    cta->index = grid.firstCta + cta->id[0] +
+                 shape.grid[0] * (cta->id[1] + shape.grid[1] * cta->id[2]);
     cta->live = numThreads;
     cta->shared.isShared = true;
-    cta->startRegisters(*kernel, numThreads);
+    cta->startRegisters(kernel, numThreads);
     startThreads(*cta);
     cluster.ctas.push_back(std::move(cta));
   }
@@ -331,6 +393,14 @@ void Machine::startCluster(uint32_t index) {
 }
 
 void Machine::startThreads(Cta &cta) {
+  const Grid &grid = cta.cluster.grid;
+  const EmulatorLaunch &shape = grid.shape;
+  const Kernel &kernel = grid.kernel;
+  // What must have ended before the grid could start.
+  View start;
+  size_t index = &grid - grids.data();
+  for (size_t i = 0; i + (shape.programmatic ? 1 : 0) < index; ++i)
+    start.join(grids[i].endView);
   uint32_t numThreads = volume(shape.block);
   cta.exitedLanes.resize((numThreads + 31) / 32);
   // Lanes that never were count as exited.
@@ -351,9 +421,10 @@ void Machine::startThreads(Cta &cta) {
     info.thread = index;
     info.op = nullptr;
     thread->epoch = thread->firstEpoch = info.lastEpoch + 1;
-    thread->asyncRegisters.resize(kernel->numAsyncRegisters);
-    thread->local.resize(kernel->localBytes);
-    thread->localInitialized.resize(kernel->localBytes);
+    thread->view = start;
+    thread->asyncRegisters.resize(kernel.numAsyncRegisters);
+    thread->local.resize(kernel.localBytes);
+    thread->localInitialized.resize(kernel.localBytes);
     makeReady(*thread);
     ++statistics.threads;
     cta.threads.push_back(std::move(thread));
@@ -370,8 +441,12 @@ void Machine::threadExited(Thread &thread) {
   cta.exitedLanes[thread.warp] |= 1u << thread.lane;
   --cta.live;
   --cta.cluster.live;
-  if (cta.exited())
+  if (mayOverlap())
+    thread.publish(cta.cluster.grid.endView);
+  if (cta.exited()) {
     cta.checkPeers(thread);
+    launchDependents(cta);
+  }
   leaveMeetings(thread);
   leaveBarriers(thread);
   // What the thread's clocks held is of no more use.
@@ -382,25 +457,67 @@ void Machine::threadExited(Thread &thread) {
 
 void Machine::endClusters() {
   for (size_t i = 0; i != clusters.size();) {
-    Cluster &cluster = *clusters[i];
-    if (cluster.live) {
+    if (clusters[i]->live) {
       ++i;
       continue;
     }
-    judgeDoubtful();
-    // Nobody waited for what is still under way, but it will happen.
-    for (size_t j = 0; j != pendingOps.size();) {
-      AsyncOpRef op = pendingOps[j];
-      if (&op->issuer.cta.cluster == &cluster) {
-        finish(*op);
-        j = 0;
-      } else {
-        ++j;
-      }
-    }
-    host->windows.giveBack(cluster.window);
-    freeAgentRanges.push_back({cluster.firstAgent, cluster.numAgents});
+    endCluster(*clusters[i]);
     clusters.erase(clusters.begin() + i);
     startClusters();
   }
+}
+
+void Machine::endCluster(Cluster &cluster) {
+  judgeDoubtful();
+  // Nobody waited for what is still under way, but it will happen.
+  for (size_t j = 0; j != pendingOps.size();) {
+    AsyncOpRef op = pendingOps[j];
+    if (&op->issuer.cta.cluster == &cluster) {
+      finish(*op);
+      j = 0;
+    } else {
+      ++j;
+    }
+  }
+  host->windows.giveBack(cluster.window);
+  freeAgentRanges.push_back({cluster.firstAgent, cluster.numAgents});
+  Grid &grid = cluster.grid;
+  ++grid.endedClusters;
+  if (!grid.ended())
+    return;
+  for (Thread *thread : grid.waiting)
+    wake(*thread);
+  grid.waiting.clear();
+  // The end of a grid is visible in every proxy (8.9.4).
+  grid.endView.asyncShared.join(grid.endView.generic);
+  grid.endView.asyncGlobal.join(grid.endView.generic);
+}
+
+//===----------------------------------------------------------------------===//
+// Grids that depend on each other: 9.7.13.13
+//===----------------------------------------------------------------------===//
+
+void Machine::launchDependents(Cta &cta) {
+  if (std::exchange(cta.launchedDependents, true))
+    return;
+  if (--cta.cluster.grid.ctasBeforeLaunch == 0)
+    startClusters();
+}
+
+void Machine::waitForEarlierGrid(Thread &thread) {
+  Grid &grid = thread.cta.cluster.grid;
+  if (&grid == &grids.front())
+    return;
+  Grid &before = *(&grid - 1);
+  while (!before.ended()) {
+    before.waiting.push_back(&thread);
+    thread.block([&]() {
+      return llvm::formatv("waits for the end of the grid before, of {0}, of "
+                           "whose {1} clusters {2} have ended",
+                           before.kernel.name, before.numClusters,
+                           before.endedClusters)
+          .str();
+    });
+  }
+  thread.acquire(before.endView);
 }

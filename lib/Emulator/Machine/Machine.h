@@ -47,8 +47,31 @@ struct Kernel {
   }
 };
 
-/// Memory and threads of one emulated GPU, and the scheduler. One grid runs at
-/// a time.
+/// A grid of a stream, and how far it has come.
+struct Grid {
+  const Kernel &kernel;
+  EmulatorLaunch shape;
+  /// The kernel's parameters as they lie in .param space, paramBytes long.
+  std::vector<char> params;
+  uint64_t paramsAddress = 0; ///< while it runs
+
+  /// Numbers of its first CTA and cluster among those of all grids.
+  uint32_t firstCta = 0, firstCluster = 0;
+  uint32_t numClusters = 0, nextCluster = 0, endedClusters = 0;
+  /// CTAs that have neither launched dependents nor exited.
+  uint32_t ctasBeforeLaunch = 0;
+  bool ended() const { return endedClusters == numClusters; }
+  /// What all its threads and operations knew and did; complete when it ends.
+  /// Kept only where another grid may run beside it.
+  View endView;
+  std::vector<Thread *> waiting; ///< at griddepcontrol.wait, for it to end
+
+  Grid(const Kernel &kernel, const EmulatorLaunch &shape)
+      : kernel(kernel), shape(shape) {}
+};
+
+/// Memory and threads of one emulated GPU, and the scheduler. One stream runs
+/// at a time, with two of its grids in flight at most.
 class Machine {
 public:
   explicit Machine(const EmulatorOptions &options);
@@ -59,11 +82,9 @@ public:
   /// Global and constant memory. Survives grids.
   Allocations allocations;
 
-  /// Runs a grid to its end. `params` are the kernel's parameters as they lie
-  /// in .param space, paramBytes long. Errors: a launch that cannot be (with
-  /// values), or an EmulatorFaultError.
-  llvm::Error runGrid(const Kernel &kernel, const EmulatorLaunch &shape,
-                      llvm::ArrayRef<char> params);
+  /// Runs the grids of a stream to their end. Errors: a launch that cannot be
+  /// (with values), or an EmulatorFaultError.
+  llvm::Error runStream(std::vector<Grid> stream);
 
   // The rest is for handlers.
 
@@ -71,7 +92,7 @@ public:
   void wake(Thread &thread);
   /// Something happened that a poll may see.
   void noteChange() { ++changes; }
-  /// Records a fault and leaves all fibers for runGrid.
+  /// Records a fault and leaves all fibers for runStream.
   [[noreturn]] void fault(FaultKind kind, const Site *site,
                           const Thread *thread, const llvm::Twine &message,
                           llvm::ArrayRef<std::string> notes);
@@ -86,10 +107,10 @@ public:
   // Agents: threads have fixed numbers for as long as they live, asynchronous
   // operations until they are forgotten.
   struct AgentInfo {
-    Epoch lastEpoch = 0; ///< that any owner has used
-    uint32_t cta = 0;    ///< in the grid; for race reports
-    uint32_t thread = 0; ///< in the CTA
-    uint32_t cluster = 0;
+    Epoch lastEpoch = 0;      ///< that any owner has used
+    uint32_t cta = 0;         ///< in all grids; for race reports
+    uint32_t thread = 0;      ///< in the CTA
+    uint32_t cluster = 0;     ///< in all grids
     const Site *op = nullptr; ///< of an asynchronous operation
   };
   std::vector<AgentInfo> agents;
@@ -101,10 +122,15 @@ public:
 
   struct Host;
   Host &getHost() { return *host; }
-  const Kernel *kernel = nullptr;
-  EmulatorLaunch shape;
-  uint64_t paramsAddress = 0;
-  std::array<uint32_t, 3> getCtaId(uint32_t ctaInGrid) const;
+  std::vector<Grid> grids; ///< of the stream that runs
+  /// Of the CTA with a number among those of all grids.
+  const Grid &findGrid(uint32_t cta) const;
+  std::array<uint32_t, 3> getCtaId(uint32_t cta) const;
+  /// Threads of a grid that do not wait for the one before it start once each
+  /// CTA of that one has said so.
+  void launchDependents(Cta &cta);
+  void waitForEarlierGrid(Thread &thread);
+  bool mayOverlap() const { return grids.size() > 1; }
   Cluster *findCluster(const char *address);
   /// Operations that are not complete, in order of issue.
   std::deque<AsyncOpRef> pendingOps;
@@ -112,7 +138,7 @@ public:
   /// What strong writes have released, by location and then by scope and CTA.
   struct Release {
     Scope scope;
-    uint32_t cta, cluster; ///< in the grid
+    uint32_t cta, cluster; ///< in all grids
     View view;
   };
   std::unordered_map<const char *, std::vector<Release>> releases;
@@ -149,10 +175,12 @@ private:
     Thread *thread;
     uint64_t ticket;
   };
-  llvm::Error checkShape(const Kernel &kernel, const EmulatorLaunch &shape,
-                         llvm::ArrayRef<char> params);
+  llvm::Error checkShape(const Grid &grid);
+  llvm::Error prepare(Grid &grid);
+  bool mayStart(size_t grid) const;
   void startClusters();
-  void startCluster(uint32_t index);
+  void startCluster(Grid &grid);
+  void endCluster(Cluster &cluster);
   void startThreads(Cta &cta);
   void endClusters();
   void schedule();
@@ -164,7 +192,6 @@ private:
   void cleanUp();
 
   std::vector<std::unique_ptr<Cluster>> clusters; ///< resident
-  uint32_t nextCluster = 0, numClusters = 0;
   std::deque<Thread *> ready;
   std::vector<Poller> polling, suspended;
   uint64_t nextTicket = 0;

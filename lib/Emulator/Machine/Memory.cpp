@@ -10,6 +10,7 @@
 #include "Machine/Machine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
+#include <limits>
 
 using namespace flashnorm::emulator;
 
@@ -365,6 +366,34 @@ void flashnorm::emulator::poison(AsyncOp &op, Space space, uint64_t address,
   std::memset(place.host, poisonByte, bytes);
   block.poisoned.set(place.offset, bytes, true);
   block.numPoisoned += bytes;
+}
+
+void flashnorm::emulator::checkTensorMapUse(Thread &thread, uint64_t address,
+                                            uint64_t bytes) {
+  Machine &machine = thread.machine;
+  machine.judgeDoubtful();
+  Place place = find({thread, nullptr}, Space::Generic, address, bytes, 1);
+  if (!place.block || place.block->readOnly || !machine.options.detectRaces)
+    return;
+  static const Clock none;
+  auto acquired = thread.cta.tensorMaps.find(address);
+  Accessor accessor;
+  accessor.record.agent = thread.agent;
+  accessor.record.epoch = thread.epoch;
+  accessor.record.site = machine.noteSite(*thread.site);
+  accessor.record.async = true;
+  accessor.reads = true;
+  // The thread's own writes take the fences, too.
+  accessor.firstEpoch = std::numeric_limits<Epoch>::max();
+  accessor.genericWrites =
+      acquired == thread.cta.tensorMaps.end() ? &none : &acquired->second;
+  accessor.others = &thread.view.generic;
+  accessor.missingFence =
+      "the tensormap proxy without a fence.proxy.tensormap::generic.release "
+      "and an .acquire of this address between";
+  accessor.machine = &machine;
+  accessor.thread = &thread;
+  place.block->cells.access(*place.block, place.offset, bytes, accessor);
 }
 
 //===----------------------------------------------------------------------===//

@@ -82,6 +82,13 @@ void releaseLocation(Thread &thread, const char *location, Order order,
 void acquireLocation(Thread &thread, const char *location, Order order,
                      Scope scope);
 
+/// fence.proxy.tensormap::generic.release (PTX ISA 9.7.13.4): what the thread
+/// knows of becomes visible to those who acquire a tensor map.
+void releaseTensorMaps(Thread &thread, Scope scope);
+/// A thread uses the tensor map of `bytes` at `address`, in the tensormap
+/// proxy: writes to it must have been released and acquired as such.
+void checkTensorMapUse(Thread &thread, uint64_t address, uint64_t bytes);
+
 } // namespace flashnorm::emulator
 
 #endif // FLASHNORM_LIB_EMULATOR_MACHINE_MEMORY_H

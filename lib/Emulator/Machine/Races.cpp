@@ -266,11 +266,13 @@ void RaceCells::report(const MemoryBlock &block, uint64_t offset,
   std::string verb = earlierWrites ? "written" : "read";
   FaultKind kind = FaultKind::DataRace;
   std::string message;
-  bool isGenericKnown = accessor.others->get(earlier.agent) >= earlier.epoch;
+  bool isGenericKnown =
+      accessor.others->get(earlier.agent) >= earlier.epoch ||
+      (accessor.thread && accessor.thread->agent == earlier.agent);
   if (earlierWrites && mine.async && !earlier.async && isGenericKnown) {
     kind = FaultKind::MissingProxyFence;
-    message = action + where + ", " + verb + " by " + other +
-              ", through the async proxy without a fence.proxy.async between";
+    message = action + where + ", " + verb + " by " + other + ", through " +
+              accessor.missingFence;
   } else if (earlier.op) {
     kind = earlierWrites && !accessor.writes ? FaultKind::ReadBeforeWait
                                              : FaultKind::OverwriteInFlight;

@@ -47,6 +47,9 @@ struct Accessor {
   Epoch firstEpoch = 1;
   /// What an earlier write by the generic proxy, and anything else, must be in.
   const Clock *genericWrites = nullptr, *others = nullptr;
+  /// What was done wrong when only the former is missing.
+  const char *missingFence =
+      "the async proxy without a fence.proxy.async between";
   Machine *machine = nullptr;
   Thread *thread = nullptr; ///< or
   AsyncOp *op = nullptr;

@@ -25,7 +25,7 @@ static void threadEntry(Switch first) {
   auto &thread = *static_cast<Thread *>(first.data);
   Machine &machine = thread.machine;
   machine.getHost().scheduler = first.from;
-  machine.kernel->code(&thread);
+  thread.cta.cluster.grid.kernel.code(&thread);
   machine.threadExited(thread);
   resumeFiber(machine.getHost().scheduler, machine.getHost().schedulerStack,
               nullptr, /*ends=*/true);
@@ -233,6 +233,9 @@ void Machine::stepOp(AsyncOp &op) {
   if (op.step()) {
     op.readsDone = op.complete = true;
     removePending(op);
+    // Whether or not anybody waits for it.
+    if (mayOverlap() && options.detectRaces)
+      op.announce(op.issuer.cta.cluster.grid.endView);
   }
   noteChange();
 }

@@ -99,6 +99,8 @@ void Thread::publishOwn(View &into) const {
     into.asyncGlobal.set(agent, asyncGlobalEpoch);
   if (initEpoch)
     into.inits.set(agent, initEpoch);
+  if (tensorMapEpoch)
+    into.tensorMaps.set(agent, tensorMapEpoch);
 }
 
 void Thread::publish(View &into) const {

@@ -63,8 +63,8 @@ llvm::StringRef stringify(FaultKind kind); ///< "out-of-bounds"
 /// translator guards each access with Thread::checkAsyncRegister.
 struct AsyncRegister {
   uint32_t value = 0;
-  /// Thread::fenceEpoch at the last write by an ordinary instruction; 0: none.
-  uint32_t writtenIn = 0;
+  /// Thread::fenceEpoch at the last access by an ordinary instruction; 0: none.
+  uint32_t accessedIn = 0;
   /// The operation that will write, or reads, this register.
   AsyncOp *writer = nullptr;
   AsyncOp *reader = nullptr;
@@ -81,11 +81,12 @@ public:
   uint32_t agent = 0; ///< its component in clocks
 
   /// What happened before, without the thread's own epochs, which follow: the
-  /// current one, and the one as of its last proxy fences and
+  /// current one, and those as of its last proxy fences and
   /// fence.mbarrier_init (0: none).
   View view;
   Epoch epoch = 1;
   Epoch asyncSharedEpoch = 0, asyncGlobalEpoch = 0, initEpoch = 0;
+  Epoch tensorMapEpoch = 0;
   /// Where this agent's epochs begin: older ones belong to an earlier thread.
   Epoch firstEpoch = 1;
   /// What fences have released, for later relaxed operations of this thread to

@@ -263,11 +263,13 @@ public:
 TensorMap readMap(Thread &thread, uint64_t address) {
   const char *bytes = resolve(thread, Space::Generic, address,
                               TensorMap::encodedBytes, mapAlignment);
-  std::optional<TensorMap> map = decodeTensorMap(bytes);
+  llvm::Expected<TensorMap> map = decodeTensorMap(bytes);
   if (!map)
     thread.fault(FaultKind::BadTensorMap,
-                 formatv("the {0} bytes at {1:x} are no tensor map",
-                         TensorMap::encodedBytes, address));
+                 formatv("the {0} bytes at {1:x} are no {2}",
+                         TensorMap::encodedBytes, address,
+                         toString(map.takeError())));
+  checkTensorMapUse(thread, address, TensorMap::encodedBytes);
   return *map;
 }
 
@@ -276,7 +278,9 @@ Box getBox(Thread &thread, const Site &site, uint64_t *words, unsigned operand,
            unsigned mode, uint64_t shared, bool isStore) {
   if (site.get(mode) > 0)
     thread.fault(FaultKind::Unsupported,
-                 "only the .tile mode of tensor copies is emulated");
+                 formatv("'{0}': only the .tile mode of tensor copies is "
+                         "emulated",
+                         llvm::StringRef(site.text).split(' ').first));
   const uint64_t *address = &word(words, site, operand);
   Box box;
   box.map = readMap(thread, *address);

@@ -30,9 +30,11 @@ struct Encoded {
   uint64_t address;
   uint64_t sizes[TensorMap::maxRank];
   uint64_t strides[TensorMap::maxRank - 1];
-  uint16_t box[TensorMap::maxRank];
+  uint32_t box[TensorMap::maxRank];
   uint8_t elementStrides[TensorMap::maxRank];
   uint8_t type, rank, swizzle, interleave, fillNan;
+  /// By tensormap.replace: the limits have not been checked since.
+  uint8_t isReplaced;
 };
 static_assert(sizeof(Encoded) <= TensorMap::encodedBytes);
 
@@ -43,30 +45,6 @@ uint64_t computeChecksum(const Encoded &encoded) {
   return llvm::xxh3_64bits(
       llvm::ArrayRef(reinterpret_cast<const uint8_t *>(&encoded) + skipped,
                      sizeof(Encoded) - skipped));
-}
-
-unsigned getElementBytes(EmulatorTensorMap::Type type) {
-  using Type = EmulatorTensorMap::Type;
-  switch (type) {
-  case Type::U8:
-    return 1;
-  case Type::U16:
-  case Type::F16:
-  case Type::BF16:
-    return 2;
-  case Type::U32:
-  case Type::S32:
-  case Type::F32:
-  case Type::F32Ftz:
-  case Type::TF32:
-  case Type::TF32Ftz:
-    return 4;
-  case Type::U64:
-  case Type::S64:
-  case Type::F64:
-    return 8;
-  }
-  return 0;
 }
 
 bool isFloat(EmulatorTensorMap::Type type) {
@@ -129,8 +107,32 @@ llvm::Error checkBox(const EmulatorTensorMap &map) {
 
 } // namespace
 
-llvm::Expected<std::array<char, 128>>
-flashnorm::encodeTensorMap(const EmulatorTensorMap &map) {
+unsigned flashnorm::getElementBytes(EmulatorTensorMap::Type type) {
+  using Type = EmulatorTensorMap::Type;
+  switch (type) {
+  case Type::U8:
+    return 1;
+  case Type::U16:
+  case Type::F16:
+  case Type::BF16:
+    return 2;
+  case Type::U32:
+  case Type::S32:
+  case Type::F32:
+  case Type::F32Ftz:
+  case Type::TF32:
+  case Type::TF32Ftz:
+    return 4;
+  case Type::U64:
+  case Type::S64:
+  case Type::F64:
+    return 8;
+  }
+  return 0;
+}
+
+/// The limits of cuTensorMapEncodeTiled.
+static llvm::Error checkMap(const EmulatorTensorMap &map) {
   size_t rank = map.sizes.size();
   bool interleaved = map.interleave16 || map.interleave32;
   if (rank < 1 || rank > TensorMap::maxRank)
@@ -151,10 +153,16 @@ flashnorm::encodeTensorMap(const EmulatorTensorMap &map) {
   if (map.fillNan && !isFloat(map.type))
     return fail("only floating-point elements can be filled with NaN");
   if (llvm::Error error = checkTensor(map, map.interleave32 ? 32 : 16))
-    return std::move(error);
+    return error;
   if (llvm::Error error = checkBox(map))
-    return std::move(error);
+    return error;
+  return llvm::Error::success();
+}
 
+llvm::Expected<std::array<char, 128>>
+flashnorm::encodeTensorMap(const EmulatorTensorMap &map) {
+  if (llvm::Error error = checkMap(map))
+    return std::move(error);
   Encoded encoded;
   // Padding is part of the checksum.
   std::memset(&encoded, 0, sizeof(encoded));
@@ -162,7 +170,7 @@ flashnorm::encodeTensorMap(const EmulatorTensorMap &map) {
   encoded.address = map.address;
   encoded.type = static_cast<uint8_t>(map.type);
   encoded.swizzle = static_cast<uint8_t>(map.swizzle);
-  encoded.rank = static_cast<uint8_t>(rank);
+  encoded.rank = static_cast<uint8_t>(map.sizes.size());
   encoded.interleave = map.interleave16 ? 16 : map.interleave32 ? 32 : 0;
   encoded.fillNan = map.fillNan;
   llvm::copy(map.sizes, encoded.sizes);
@@ -175,11 +183,32 @@ flashnorm::encodeTensorMap(const EmulatorTensorMap &map) {
   return bytes;
 }
 
-std::optional<TensorMap> emulator::decodeTensorMap(const char *bytes) {
+/// What a map says, in the terms of the driver.
+static EmulatorTensorMap describe(const Encoded &encoded) {
+  EmulatorTensorMap map;
+  map.type = static_cast<EmulatorTensorMap::Type>(encoded.type);
+  map.address = encoded.address;
+  unsigned rank = encoded.rank;
+  map.sizes.assign(encoded.sizes, encoded.sizes + rank);
+  map.strides.assign(encoded.strides, encoded.strides + rank - 1);
+  map.box.assign(encoded.box, encoded.box + rank);
+  map.elementStrides.assign(encoded.elementStrides,
+                            encoded.elementStrides + rank);
+  map.swizzle = static_cast<EmulatorTensorMap::Swizzle>(encoded.swizzle);
+  map.interleave16 = encoded.interleave == 16;
+  map.interleave32 = encoded.interleave == 32;
+  map.fillNan = encoded.fillNan;
+  return map;
+}
+
+llvm::Expected<TensorMap> emulator::decodeTensorMap(const char *bytes) {
   Encoded encoded;
   std::memcpy(&encoded, bytes, sizeof(encoded));
   if (encoded.magic != magic || encoded.checksum != computeChecksum(encoded))
-    return std::nullopt;
+    return fail("the magic number or the checksum is another");
+  if (encoded.isReplaced)
+    if (llvm::Error error = checkMap(describe(encoded)))
+      return std::move(error);
   TensorMap map;
   map.type = static_cast<EmulatorTensorMap::Type>(encoded.type);
   map.swizzle = static_cast<EmulatorTensorMap::Swizzle>(encoded.swizzle);
@@ -200,6 +229,90 @@ std::optional<TensorMap> emulator::decodeTensorMap(const char *bytes) {
   if (!map.interleave)
     map.elementStrides[0] = 1;
   return map;
+}
+
+/// The types by the number that tensormap.replace has for them.
+static std::optional<EmulatorTensorMap::Type> getReplacedType(uint64_t number) {
+  using Type = EmulatorTensorMap::Type;
+  static constexpr Type types[] = {
+      Type::U8,   Type::U16,  Type::U32,    Type::S32,    Type::U64,
+      Type::S64,  Type::F16,  Type::F32,    Type::F32Ftz, Type::F64,
+      Type::BF16, Type::TF32, Type::TF32Ftz};
+  if (number >= std::size(types))
+    return std::nullopt;
+  return types[number];
+}
+
+std::string emulator::replaceField(char *bytes, TensorMapField field,
+                                   unsigned ordinal, uint64_t value) {
+  Encoded encoded;
+  std::memcpy(&encoded, bytes, sizeof(encoded));
+  // Kernels make maps from nothing, too: of 128 bytes of zeros.
+  bool isBlank = llvm::all_of(llvm::ArrayRef(bytes, TensorMap::encodedBytes),
+                              [](char byte) { return byte == 0; });
+  if (isBlank)
+    encoded.rank = 1;
+  else if (encoded.magic != magic ||
+           encoded.checksum != computeChecksum(encoded))
+    return "the bytes are neither a tensor map nor zeros";
+  auto tooLarge = [&](uint64_t most) {
+    return formatv("the value {0} is greater than {1}", value, most).str();
+  };
+  unsigned numOrdinals =
+      TensorMap::maxRank - (field == TensorMapField::GlobalStride ? 1 : 0);
+  if (ordinal >= numOrdinals)
+    return formatv("the ordinal {0} is not less than {1}", ordinal,
+                   numOrdinals);
+  switch (field) {
+  case TensorMapField::GlobalAddress:
+    encoded.address = value;
+    break;
+  case TensorMapField::Rank: // counts from 0
+    if (value >= TensorMap::maxRank)
+      return tooLarge(TensorMap::maxRank - 1);
+    encoded.rank = static_cast<uint8_t>(value + 1);
+    break;
+  case TensorMapField::BoxDim:
+    encoded.box[ordinal] = static_cast<uint32_t>(value);
+    break;
+  case TensorMapField::GlobalDim:
+    encoded.sizes[ordinal] = value;
+    break;
+  case TensorMapField::GlobalStride:
+    encoded.strides[ordinal] = value;
+    break;
+  case TensorMapField::ElementStride:
+    if (value > UINT8_MAX)
+      return tooLarge(UINT8_MAX);
+    encoded.elementStrides[ordinal] = static_cast<uint8_t>(value);
+    break;
+  case TensorMapField::ElementType:
+    if (!getReplacedType(value))
+      return formatv("there is no element type {0}, or one of less than 8 bits",
+                     value);
+    encoded.type = static_cast<uint8_t>(*getReplacedType(value));
+    break;
+  case TensorMapField::InterleaveLayout:
+    if (value > 2)
+      return tooLarge(2);
+    encoded.interleave = static_cast<uint8_t>(16 * value);
+    break;
+  case TensorMapField::SwizzleMode:
+    if (value > 3)
+      return tooLarge(3);
+    encoded.swizzle = static_cast<uint8_t>(value);
+    break;
+  case TensorMapField::FillMode:
+    if (value > 1)
+      return tooLarge(1);
+    encoded.fillNan = value == 1;
+    break;
+  }
+  encoded.magic = magic;
+  encoded.isReplaced = true;
+  encoded.checksum = computeChecksum(encoded);
+  std::memcpy(bytes, &encoded, sizeof(encoded));
+  return "";
 }
 
 uint32_t TensorMap::countAlong(unsigned dimension) const {

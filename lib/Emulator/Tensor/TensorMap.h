@@ -8,7 +8,6 @@
 #define FLASHNORM_LIB_EMULATOR_TENSOR_TENSORMAP_H
 
 #include "flashnorm/Emulator/Emulator.h"
-#include <optional>
 
 namespace flashnorm::emulator {
 
@@ -37,8 +36,28 @@ struct TensorMap {
   unsigned swizzleBytes() const;
 };
 
-/// None when the 128 bytes are not what encodeTensorMap made.
-std::optional<TensorMap> decodeTensorMap(const char *bytes);
+/// Errors: the 128 bytes are not what encodeTensorMap made, or
+/// tensormap.replace has put values into them that encodeTensorMap would
+/// reject.
+llvm::Expected<TensorMap> decodeTensorMap(const char *bytes);
+
+/// What tensormap.replace can change (PTX ISA 9.7.9.26).
+enum class TensorMapField {
+  GlobalAddress,
+  Rank,
+  BoxDim,
+  GlobalDim,
+  GlobalStride,
+  ElementStride,
+  ElementType,
+  InterleaveLayout,
+  SwizzleMode,
+  FillMode
+};
+/// Changes one field of the map in `bytes`; `ordinal` counts dimensions, and
+/// for strides those from 1 on. Returns what is wrong, or nothing.
+std::string replaceField(char *bytes, TensorMapField field, unsigned ordinal,
+                         uint64_t value);
 
 /// Where the swizzle of `span` bytes (0, 32, 64, 128) puts a byte of shared
 /// memory: 16-byte chunks of a span are permuted by the number of the span's

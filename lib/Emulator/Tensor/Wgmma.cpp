@@ -192,13 +192,13 @@ void addPending(Thread &thread, AsyncRegister &reg, int change) {
 
 const char *describeUse(bool isD) { return isD ? "accumulator" : "A"; }
 
-/// What wgmma.fence must order (9.7.15.7.1): any access before the first
-/// wgmma, and writes since the last fence.
+/// What wgmma.fence must order (9.7.15.7.1): accesses of the same registers, be
+/// they reads or writes.
 void checkFence(Thread &thread, const AsyncRegister &reg, unsigned position,
                 bool isD) {
-  if (reg.writtenIn == thread.fenceEpoch)
+  if (reg.accessedIn == thread.fenceEpoch)
     thread.fault(FaultKind::MissingWgmmaFence,
-                 formatv("register {0} of {1} was written since the last "
+                 formatv("register {0} of {1} was accessed since the last "
                          "wgmma.fence",
                          position, describeUse(isD)));
 }
@@ -308,7 +308,7 @@ void deliver(Accumulator &accumulator, Lanes lanes) {
       reg.writer = nullptr;
       addPending(thread, reg, -1);
       reg.initialized = true;
-      reg.writtenIn = 0;
+      reg.accessedIn = 0;
     }
   }
 }

@@ -1,0 +1,74 @@
+// One function for each kind of plan, with tiles and stages so small that rings wrap
+// and persistent CTAs have several tiles at a few hundred rows.
+
+func.func @gemm_cooperative(%x: tensor<?x192xbf16>, %w: tensor<128x192xbf16>) -> tensor<?x128xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x128xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<128x192xbf16>) outs(%e : tensor<?x128xbf16>) {transpose_weight, plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [128, 64, 64], warps = [2, 1], stages = 2>} -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+
+func.func @gemm_ping_pong(%x: tensor<?x192xbf16>, %w: tensor<192x256xbf16>) -> tensor<?x256xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x256xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<192x256xbf16>) outs(%e : tensor<?x256xbf16>) {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [64, 64, 64], warps = [1, 1], stages = 2, schedule = ping_pong>} -> tensor<?x256xbf16>
+  return %y : tensor<?x256xbf16>
+}
+
+func.func @wide_tile_cooperative(%x: tensor<?x192xbf16>, %w: tensor<64x192xbf16>) -> tensor<?x64xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x64xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<64x192xbf16>) outs(%e : tensor<?x64xbf16>) {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [128, 64, 64], warps = [2, 1], stages = 2>} -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
+}
+
+func.func @wide_tile_columns(%x: tensor<?x192xbf16>, %w: tensor<128x192xbf16>) -> tensor<?x128xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x128xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<128x192xbf16>) outs(%e : tensor<?x128xbf16>) {transpose_weight, post_norm = #flashnorm.norm<rms, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 128, 64], warps = [1, 2], stages = 2>} -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+
+func.func @wide_tile_ping_pong(%x: tensor<?x192xbf16>, %w: tensor<96x192xbf16>) -> tensor<?x96xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x96xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<96x192xbf16>) outs(%e : tensor<?x96xbf16>) {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 96, 64], warps = [1, 1], stages = 2, schedule = ping_pong>} -> tensor<?x96xbf16>
+  return %y : tensor<?x96xbf16>
+}
+
+func.func @wide_tile_cluster(%x: tensor<?x192xbf16>, %w: tensor<192x192xbf16>) -> tensor<?x192xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x192xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<192x192xbf16>) outs(%e : tensor<?x192xbf16>) {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 96, 64], warps = [1, 1], stages = 2, schedule = ping_pong, cluster = 2>} -> tensor<?x192xbf16>
+  return %y : tensor<?x192xbf16>
+}
+
+func.func @lazy_cooperative(%x: tensor<?x192xbf16>, %w: tensor<320x192xbf16>) -> tensor<?x320xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x320xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<320x192xbf16>) outs(%e : tensor<?x320xbf16>) {transpose_weight, pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = lazy_pre_norm, chip = "sm_90a", family = wgmma, tile = [128, 64, 64], warps = [2, 1], stages = 2>} -> tensor<?x320xbf16>
+  return %y : tensor<?x320xbf16>
+}
+
+func.func @lazy_ping_pong(%x: tensor<?x192xbf16>, %w: tensor<384x192xbf16>) -> tensor<?x384xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x384xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<384x192xbf16>) outs(%e : tensor<?x384xbf16>) {transpose_weight, pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = lazy_pre_norm, chip = "sm_90a", family = wgmma, tile = [64, 64, 64], warps = [1, 1], stages = 2, schedule = ping_pong>} -> tensor<?x384xbf16>
+  return %y : tensor<?x384xbf16>
+}
+
+func.func @pre_and_post_norm(%x: tensor<?x128xbf16>, %w: tensor<128x128xbf16>) -> tensor<?x128xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x128xbf16>
+  %e = tensor.empty(%m) : tensor<?x128xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x128xbf16>, tensor<128x128xbf16>) outs(%e : tensor<?x128xbf16>) {transpose_weight, pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [128, 128, 64], warps = [2, 1], stages = 2>} -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
