@@ -168,17 +168,15 @@ static EmulatorTensorMap::Type getTensorMapType(DataType type) {
   return EmulatorTensorMap::Type::U8;
 }
 
-Expected<TensorMap> EmulatedDevice::encodeTensorMap(DevicePointer pointer,
-                                                    DataType type, int64_t rows,
-                                                    int64_t columns,
-                                                    std::array<int64_t, 2> box,
-                                                    int64_t swizzle) {
+Expected<TensorMap> EmulatedDevice::encodeTensorMap(
+    DevicePointer pointer, DataType type, int64_t rows, int64_t columns,
+    int64_t rowStride, std::array<int64_t, 2> box, int64_t swizzle) {
   using Swizzle = EmulatorTensorMap::Swizzle;
   EmulatorTensorMap map;
   map.type = getTensorMapType(type);
   map.address = pointer;
   map.sizes = {uint64_t(columns), uint64_t(rows)};
-  map.strides = {uint64_t(columns * sizeInBytes(type))};
+  map.strides = {uint64_t(rowStride * sizeInBytes(type))};
   map.box = {uint32_t(box[0]), uint32_t(box[1])};
   map.elementStrides = {1, 1};
   map.swizzle = swizzle == 128  ? Swizzle::B128

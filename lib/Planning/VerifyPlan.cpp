@@ -77,6 +77,8 @@ static int64_t estimateOtherRegisters(const Plan &plan,
   int64_t registers = 40 + fragments * plan.tileK / 32;
   if (problem.preNorm != Norm::None)
     registers += 16 + rows / 8;
+  if (problem.hasRowStride)
+    registers += 4;
   return registers + estimateEpilogueRegisters(plan, problem);
 }
 
@@ -110,6 +112,12 @@ PlanUsage flashnorm::computeUsage(const Plan &plan, const Problem &problem) {
   if (plan.family == Family::Wgmma)
     usage.sharedMemory += 4 * plan.consumerWarpgroups() * storeBoxBytes *
                           (1 + problem.returnsSum);
+  // Where all columns of a row are in the tile, its persistent CTAs keep the
+  // vectors over columns as f32.
+  if (plan.family == Family::Wgmma && plan.tileN * plan.cluster >= problem.n)
+    usage.sharedMemory +=
+        plan.tileN * 4 *
+        (problem.hasBias + problem.hasNormWeight + problem.hasNormBias);
   // Two slots for each of two warpgroups and each sum, with a barrier.
   if (plan.cluster > 1)
     usage.sharedMemory += 2 * 2 * 2 * (plan.tileM * 4 + 8);

@@ -103,6 +103,17 @@ Error KernelLauncher::readFiles() {
   return Error::success();
 }
 
+/// Moves the rows of a matrix apart; NaNs come between them.
+static void spreadRows(RawArray &array, int64_t stride) {
+  const int64_t rowBytes = array.shape[1] * array.itemSize;
+  std::vector<char> spread(array.shape[0] * stride * array.itemSize, char(-1));
+  for (int64_t row = 0; row != array.shape[0]; ++row)
+    std::memcpy(spread.data() + row * stride * array.itemSize,
+                array.data.data() + row * rowBytes, rowBytes);
+  array.data = std::move(spread);
+  array.shape[1] = stride;
+}
+
 Error KernelLauncher::addOperand(size_t index) {
   const KernelOperand &operand = kernel.operands[index];
   llvm::SmallVector<int64_t> shape;
@@ -134,6 +145,8 @@ Error KernelLauncher::addOperand(size_t index) {
     buffer.array.data = std::move(values.data);
     buffer.isInput = true;
   }
+  if (operand.rows == KernelOperand::Rows::Strided)
+    spreadRows(buffer.array, operand.rowStride);
   request.buffers.push_back(std::move(buffer));
   return Error::success();
 }
@@ -151,6 +164,13 @@ KernelLauncher::makeArgument(const KernelArgument &argument) const {
     std::memcpy(result.bytes.data(), &value, sizeof(value));
     return result;
   }
+  if (argument.kind == KernelArgument::Kind::RowStride) {
+    // Packed is one of the strides that such a kernel takes.
+    int64_t value = *kernel.operands[argument.operand].shape[1];
+    result.bytes.resize(sizeof(value));
+    std::memcpy(result.bytes.data(), &value, sizeof(value));
+    return result;
+  }
   if (argument.kind == KernelArgument::Kind::Pointer) {
     result.kind = Argument::Kind::Pointer;
     return result;
@@ -159,8 +179,10 @@ KernelLauncher::makeArgument(const KernelArgument &argument) const {
   const RawArray &array = request.buffers[argument.operand].array;
   EmulatorTensorMap &map = result.map;
   map.type = getMapType(kernel.operands[argument.operand].type);
-  map.sizes = {static_cast<uint64_t>(array.shape.back()),
-               static_cast<uint64_t>(array.shape.front())};
+  // Rows may have been moved apart.
+  map.sizes = {
+      static_cast<uint64_t>(*kernel.operands[argument.operand].shape.back()),
+      static_cast<uint64_t>(array.shape.front())};
   map.strides = {static_cast<uint64_t>(array.shape.back() * array.itemSize)};
   map.box = {static_cast<uint32_t>(argument.box[0]),
              static_cast<uint32_t>(argument.box[1])};

@@ -97,6 +97,18 @@ static StoreFragOp findStore(Value memref) {
   return {};
 }
 
+/// Elements from one row of an array to the next, kDynamic when only the launch
+/// knows.
+static int64_t staticRowStride(Value memref) {
+  return cast<MemRefType>(memref.getType()).getStridesAndOffset().first.front();
+}
+
+Value KernelEmitter::rowStride(Value memref) {
+  if (Value stride = rowStrides.lookup(memref))
+    return stride;
+  return b.i64(staticRowStride(memref));
+}
+
 static StringRef typeName(Type type) {
   return type.isBF16() ? "bf16" : type.isF16() ? "f16" : "f32";
 }
@@ -148,6 +160,12 @@ void KernelEmitter::createFunction() {
       types.push_back(b.globalPtr());
       attributes.push_back(b.getDictionaryAttr({}));
       bind.push_back([=](Value value) { pointers[argument] = value; });
+      // Tensor maps have the stride in them.
+      if (ShapedType::isDynamic(staticRowStride(argument))) {
+        types.push_back(b.getI64Type());
+        attributes.push_back(b.getDictionaryAttr({}));
+        bind.push_back([=](Value value) { rowStrides[argument] = value; });
+      }
     }
   }
   types.push_back(b.getI32Type());
@@ -197,10 +215,17 @@ DictionaryAttr KernelEmitter::launchAbi() {
       shape.push_back(ShapedType::isDynamic(size) ? Attribute(b.getUnitAttr())
                                                   : integer(size));
     Attribute operand = integer(operands.size());
-    operands.push_back(b.getDictionaryAttr(
-        {named("role", b.getStringAttr(isOutput ? "output" : "input")),
-         named("shape", b.getArrayAttr(shape)),
-         named("type", b.getStringAttr(typeName(type.getElementType())))}));
+    NamedAttrList description;
+    description.set("role", b.getStringAttr(isOutput ? "output" : "input"));
+    description.set("shape", b.getArrayAttr(shape));
+    description.set("type", b.getStringAttr(typeName(type.getElementType())));
+    if (!type.getLayout().isIdentity()) {
+      int64_t stride = staticRowStride(argument);
+      description.set("row_stride", ShapedType::isDynamic(stride)
+                                        ? Attribute(b.getUnitAttr())
+                                        : integer(stride));
+    }
+    operands.push_back(description.getDictionary(b.getContext()));
     if (tensorMaps.contains(argument)) {
       MmaFamily::StoreBox box;
       if (LoadOp load = findLoad(ring, argument)) {
@@ -218,6 +243,10 @@ DictionaryAttr KernelEmitter::launchAbi() {
     if (pointers.contains(argument))
       arguments.push_back(
           b.getDictionaryAttr({named("kind", b.getStringAttr("pointer")),
+                               named("operand", operand)}));
+    if (rowStrides.contains(argument))
+      arguments.push_back(
+          b.getDictionaryAttr({named("kind", b.getStringAttr("row_stride")),
                                named("operand", operand)}));
   }
   arguments.push_back(

@@ -35,7 +35,7 @@ struct RowLayout {
   int64_t run = 1;
   /// Lanes that share a row: neighbours, a power of two.
   int64_t lanesPerRow = 1;
-  mlir::Value laneInRow; ///< needed in clusters
+  mlir::Value laneInRow; ///< needed in clusters, and for colvecs
   /// Warps that share a row, and this thread's rank among them.
   int64_t warpsPerRow = 1;
   mlir::Value warpInRow;
@@ -45,6 +45,11 @@ struct RowLayout {
   bool isInCluster = false;
   mlir::Value round, team;
   int64_t numTeams = 1;
+  /// This thread's number among the `numColumnRanks` threads of the CTA that
+  /// hold the same columns: they share the work of copying colvecs to shared
+  /// memory.
+  mlir::Value columnRank;
+  int64_t numColumnRanks = 0;
 };
 
 class MmaFamily {

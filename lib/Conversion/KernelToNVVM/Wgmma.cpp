@@ -153,6 +153,10 @@ void Wgmma::setUp(KernelEmitter &emitter) {
   layout.laneInRow = b.bitAnd(lane, 3);
   layout.team = consumer;
   layout.numTeams = numConsumers(config);
+  // With ping_pong all consumers have the same columns.
+  Value sharer = config.isPingPong() ? consumer : groupM;
+  layout.columnRank = b.add(b.mul(sharer, 32), b.shr(b.bitAnd(thread, 127), 2));
+  layout.numColumnRanks = 32 * (config.isPingPong() ? 2 : config.getWarpsM());
 }
 
 void Wgmma::emit(KernelEmitter &emitter) {
@@ -270,12 +274,18 @@ void Wgmma::emitStatistic(KernelEmitter &emitter, AccumulateTileOp op,
   emitter[op.getResult()] = sums;
 }
 
-/// Named barriers of the consumers that take turns: turnBarrier + consumer.
-static constexpr int64_t turnBarrier = 2;
+/// Named barriers of the consumers that take turns: turnBarrier + consumer; and
+/// the one that joins all of them.
+static constexpr int64_t turnBarrier = 2, consumersBarrier = 4;
 
 void Wgmma::emitConsumer(KernelEmitter &emitter, TmaRing &ring) {
   DeviceBuilder &b = emitter.builder();
   Value first = emitter.firstTile(), step = emitter.tileStep();
+  // Under the first loads of the pipeline.
+  emitter.setTile(first);
+  emitter.emitBefore();
+  if (emitter.copyColvecs())
+    b.barrier(consumersBarrier, 128 * numConsumers(emitter.config()));
   // Stage, parity, number of the tile.
   Values position{b.i32(0), b.i32(0), b.i32(0)};
   if (emitter.config().isPingPong()) {
