@@ -73,6 +73,8 @@ void KernelEmitter::emitForSlices(ForSlicesOp op) {
     }
   }
 
+  if (LoadFragOp frag = ringFrag(); frag && frag->getParentOp() == op)
+    family.endFrag(*this);
   ValueRange results = op.getResults();
   if (op.writesBack()) {
     values[results.front()] = acc;
@@ -432,6 +434,10 @@ static Value elementIndex(DeviceBuilder &b, Value start, Value column) {
 }
 
 void KernelEmitter::emitLoadFrag(LoadFragOp op) {
+  if (op == ringFrag()) {
+    values[op.getResult()] = family.loadFrag(*this, op, sliceNumber);
+    return;
+  }
   auto type = cast<MemRefType>(op.getSource().getType());
   Type element = type.getElementType();
   Value lastRow = b.sub(numRows(), 1);

@@ -59,6 +59,27 @@ int64_t KernelEmitter::stageBytes() {
   return slotOffset(ring.getProduce().getNumArguments() - 1);
 }
 
+LoadFragOp KernelEmitter::ringFrag() {
+  LoadFragOp frag;
+  bool isOnly = true;
+  kernel.walk([&](LoadFragOp op) {
+    isOnly &= !frag;
+    frag = op;
+  });
+  if (!frag || !isOnly || !frag.getSource().hasOneUse())
+    return {};
+  Type element = cast<MemRefType>(frag.getSource().getType()).getElementType();
+  if (!family.fragBox(config(), stageBytes(), element))
+    return {};
+  return frag;
+}
+
+MmaFamily::TmaBox KernelEmitter::ringFragBox() {
+  return *family.fragBox(
+      config(), stageBytes(),
+      cast<MemRefType>(ringFrag().getSource().getType()).getElementType());
+}
+
 int64_t KernelEmitter::allocateShared(int64_t bytes, int64_t alignment) {
   int64_t offset = llvm::alignTo(sharedBytes, alignment);
   sharedBytes = offset + bytes;
@@ -136,19 +157,22 @@ void KernelEmitter::createFunction() {
                                         b.getI8Type(), 128))),
        b.getNamedAttr("llvm.align", b.getI64IntegerAttr(64)),
        b.getNamedAttr("nvvm.grid_constant", b.getUnitAttr())});
+  LoadFragOp frag = ringFrag();
   for (Value argument : kernel.getArguments()) {
     if (!isa<MemRefType>(argument.getType()))
       continue;
     // What TMA loads and stores goes through tensor maps, the rest through
     // pointers; an array may need both.
-    bool loads = family.usesTensorMaps() && findLoad(ring, argument);
+    bool readsInRing = frag && frag.getSource() == argument;
+    bool loads =
+        family.usesTensorMaps() && (findLoad(ring, argument) || readsInRing);
     bool stores =
         findStore(argument) &&
         family.storeBox(config(),
                         cast<MemRefType>(argument.getType()).getElementType());
     bool isUsedDirectly =
         llvm::any_of(argument.getUsers(), [&](Operation *user) {
-          return !(loads && isa<LoadOp>(user)) &&
+          return !(loads && isa<LoadOp>(user)) && user != frag &&
                  !(stores && isa<StoreFragOp>(user));
         });
     if (loads || stores) {
@@ -202,6 +226,7 @@ DictionaryAttr KernelEmitter::launchAbi() {
     return b.getNamedAttr(key, value);
   };
   auto integer = [&](int64_t value) { return b.getI64IntegerAttr(value); };
+  LoadFragOp frag = ringFrag();
   for (Value argument : kernel.getArguments()) {
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type)
@@ -227,8 +252,10 @@ DictionaryAttr KernelEmitter::launchAbi() {
     }
     operands.push_back(description.getDictionary(b.getContext()));
     if (tensorMaps.contains(argument)) {
-      MmaFamily::StoreBox box;
-      if (LoadOp load = findLoad(ring, argument)) {
+      MmaFamily::TmaBox box;
+      if (frag && frag.getSource() == argument) {
+        box = ringFragBox();
+      } else if (LoadOp load = findLoad(ring, argument)) {
         TmaBoxes boxes(cast<SmemType>(load.getTarget().getType()));
         box = {boxes.columns, boxes.rows, 128};
       } else {

@@ -52,6 +52,13 @@ public:
   Value tileStep();
   Value numTiles();
 
+  /// The one tile of another array that comes through the ring, too; may be
+  /// null. Its box.
+  LoadFragOp ringFrag();
+  MmaFamily::TmaBox ringFragBox();
+  /// Stages of the ring that a tile takes.
+  int64_t stagesPerTile() { return numKTiles() + (ringFrag() ? 1 : 0); }
+
   /// What row sums over a cluster need in shared memory: families with such a
   /// layout reserve it, and one thread initialises its barriers.
   void allocateExchanges();

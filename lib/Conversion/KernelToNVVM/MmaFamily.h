@@ -93,16 +93,32 @@ public:
 
   /// Boxes in which the family stores results of an element type by TMA; none:
   /// it stores through a pointer, and storeFrag is not called.
-  struct StoreBox {
+  struct TmaBox {
     int64_t columns, rows, swizzle;
   };
-  virtual std::optional<StoreBox> storeBox(ConfigAttr config,
-                                           mlir::Type elementType) {
+  virtual std::optional<TmaBox> storeBox(ConfigAttr config,
+                                         mlir::Type elementType) {
     return std::nullopt;
   }
   /// Stores a slice, rows outermost.
   virtual void storeFrag(KernelEmitter &emitter, StoreFragOp op, int64_t slice,
                          mlir::ValueRange frag) {}
+
+  /// Boxes in which a tile that the epilogue reads (kernel.load_frag) comes
+  /// into a stage of the ring of `stageBytes`, after those of the tile's
+  /// pipeline; none: it is read through a pointer, and the two below are not
+  /// called.
+  virtual std::optional<TmaBox> fragBox(ConfigAttr config, int64_t stageBytes,
+                                        mlir::Type elementType) {
+    return std::nullopt;
+  }
+  /// Reads a slice of it, rows outermost.
+  virtual Values loadFrag(KernelEmitter &emitter, LoadFragOp op,
+                          int64_t slice) {
+    return {};
+  }
+  /// All slices have been read.
+  virtual void endFrag(KernelEmitter &emitter) {}
 };
 
 std::unique_ptr<MmaFamily> createMmaSync();
