@@ -29,7 +29,7 @@ static constexpr double stageOverhead = 40;  // clocks to pass a stage on
 static constexpr double startOfKernel = 2.0; // microseconds, launch to launch
 static constexpr double barrierLatency = 100;
 /// Share of the shorter one of computation and memory that does not overlap,
-/// where 64 KB of x are under way on an SM.
+/// where 64 KB of x or more are under way on an SM.
 static constexpr double exposedAt64KB = 0.1;
 
 static int64_t getRows(const Problem &problem) {
@@ -201,7 +201,8 @@ static double estimatePersistent(const Plan &plan, const Problem &problem,
   // else fills the stages comes from L2.
   double bytesUnderWay = double(plan.stages) * plan.tileM * plan.tileK *
                          sizeInBytes(problem.inputType);
-  double exposed = std::min(1.0, exposedAt64KB * 65536 / bytesUnderWay);
+  double exposed =
+      std::min(1.0, exposedAt64KB * std::max(1.0, 65536 / bytesUnderWay));
   return startOfKernel + std::max(compute, memory) +
          exposed * std::min(compute, memory);
 }

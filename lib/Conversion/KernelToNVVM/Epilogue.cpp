@@ -12,11 +12,20 @@
 
 #include "KernelEmitter.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace flashnorm::kernel;
 using Values = DeviceBuilder::Values;
+
+/// Whether an element takes many steps, as activations do.
+static bool isLong(ForSlicesOp op) {
+  constexpr size_t few = 8;
+  return llvm::any_of(op.getBody().front().getOps<MapOp>(), [](MapOp map) {
+    return map.getBody().front().getOperations().size() > few;
+  });
+}
 
 void KernelEmitter::emitForSlices(ForSlicesOp op) {
   Values acc = values[op.getAcc()];
@@ -67,8 +76,11 @@ void KernelEmitter::emitForSlices(ForSlicesOp op) {
           return next;
         }));
   } else {
+    bool separates = isLong(op);
     for (int64_t slice = 0; slice < layout.numSlices; ++slice) {
       sliceNumber = slice;
+      if (separates && slice > 0)
+        family.separateSlices(*this);
       carried = emitSlice(acc, slice, b.i32(slice), carried);
     }
   }
@@ -465,6 +477,14 @@ void KernelEmitter::emitStoreFrag(StoreFragOp op) {
   auto type = cast<MemRefType>(op.getTarget().getType());
   Type element = type.getElementType();
   Values frag = values[op.getValue()];
+  // Padding that is known as such must not keep what it was computed from
+  // alive.
+  for (size_t i = 0; i < frag.size(); ++i) {
+    Value inside = columnsInside(type.getDimSize(1), op.getColumn(),
+                                 i % layout.columns.size());
+    if (inside && matchPattern(inside, m_Zero()))
+      frag[i] = b.f32(0);
+  }
   if (family.storeBox(config(), element))
     return family.storeFrag(*this, op, sliceNumber, frag);
   Value base = pointer(op.getTarget());

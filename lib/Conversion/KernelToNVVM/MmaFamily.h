@@ -119,6 +119,10 @@ public:
   }
   /// All slices have been read.
   virtual void endFrag(KernelEmitter &emitter) {}
+
+  /// Keeps what computes one slice apart from the next one: the compiler would
+  /// interleave them, and hold the intermediate values of several.
+  virtual void separateSlices(KernelEmitter &emitter) {}
 };
 
 std::unique_ptr<MmaFamily> createMmaSync();

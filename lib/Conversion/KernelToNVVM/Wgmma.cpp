@@ -51,6 +51,9 @@ public:
   Values loadFrag(KernelEmitter &emitter, LoadFragOp op,
                   int64_t slice) override;
   void endFrag(KernelEmitter &emitter) override;
+  void separateSlices(KernelEmitter &emitter) override {
+    ring->schedulingBoundary();
+  }
 
 private:
   static int64_t numConsumers(ConfigAttr config) {
@@ -74,9 +77,9 @@ private:
   Value thread, lane, warp, consumer, groupM, groupN;
   /// First row of the warp in the tile.
   Value warpRow;
-  /// The ring, and where in it the tile is that the epilogue reads.
+  /// The ring, and the stage with the tile that the epilogue reads.
   TmaRing *ring = nullptr;
-  Value fragStage, fragParity;
+  Value fragStage;
   /// Shared memory of each store: a box for each consumer warp.
   llvm::DenseMap<StoreFragOp, int64_t> staging;
 };
@@ -384,6 +387,14 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
           next.append(values.begin() + accCount, values.end());
           return next;
         });
+  Value stage = results[0], parity = results[1];
+  if (emitter.ringFrag()) {
+    // Before the other one's turn: a wait tells a phase from the next one, but
+    // not from the one after that, so that nobody may be a phase ahead.
+    ring.waitFull(stage, parity);
+    fragStage = stage;
+    std::tie(stage, parity) = ring.advance(stage, parity);
+  }
   // The other one's turn, if it has a tile after this one.
   if (isPingPong)
     b.ifThen(b.less(b.add(tile, emitter.tileStep()), emitter.numTiles()), [&] {
@@ -399,12 +410,6 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
     rest = rest.drop_front(rowCount);
   }
   emitter.layout.round = position[2];
-  Value stage = results[0], parity = results[1];
-  if (emitter.ringFrag()) {
-    fragStage = stage;
-    fragParity = parity;
-    std::tie(stage, parity) = ring.advance(stage, parity);
-  }
   emitter.emitAfter();
   Value round = b.add(position[2], 1);
   if (isPingPong)
@@ -532,8 +537,6 @@ Values Wgmma::loadFrag(KernelEmitter &emitter, LoadFragOp op, int64_t slice) {
   Type element = cast<MemRefType>(op.getSource().getType()).getElementType();
   TmaBox box = emitter.ringFragBox();
   const RowLayout &layout = emitter.layout;
-  if (slice == 0)
-    ring->waitFull(fragStage, fragParity);
   Value column = b.add(layout.groupColumn, slice * layout.sliceColumns);
   Value inBox = b.rem(column, box.columns);
   Value row = b.add(warpRow, b.bitAnd(lane, 15)), half = b.shr(lane, 4);
