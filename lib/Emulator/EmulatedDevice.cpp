@@ -171,17 +171,15 @@ static EmulatorTensorMap::Type getTensorMapType(DataType type) {
   return EmulatorTensorMap::Type::U8;
 }
 
-EmulatorTensorMap EmulatedDevice::describeTensorMap(DevicePointer pointer,
-                                                    DataType type, int64_t rows,
-                                                    int64_t columns,
-                                                    std::array<int64_t, 2> box,
-                                                    int64_t swizzle) {
+EmulatorTensorMap EmulatedDevice::describeTensorMap(
+    DevicePointer pointer, DataType type, int64_t rows, int64_t columns,
+    int64_t rowStride, std::array<int64_t, 2> box, int64_t swizzle) {
   using Swizzle = EmulatorTensorMap::Swizzle;
   EmulatorTensorMap map;
   map.type = getTensorMapType(type);
   map.address = pointer;
   map.sizes = {uint64_t(columns), uint64_t(rows)};
-  map.strides = {uint64_t(columns * sizeInBytes(type))};
+  map.strides = {uint64_t(rowStride * sizeInBytes(type))};
   map.box = {uint32_t(box[0]), uint32_t(box[1])};
   map.elementStrides = {1, 1};
   map.swizzle = swizzle == 128  ? Swizzle::B128
@@ -191,13 +189,11 @@ EmulatorTensorMap EmulatedDevice::describeTensorMap(DevicePointer pointer,
   return map;
 }
 
-Expected<TensorMap> EmulatedDevice::encodeTensorMap(DevicePointer pointer,
-                                                    DataType type, int64_t rows,
-                                                    int64_t columns,
-                                                    std::array<int64_t, 2> box,
-                                                    int64_t swizzle) {
+Expected<TensorMap> EmulatedDevice::encodeTensorMap(
+    DevicePointer pointer, DataType type, int64_t rows, int64_t columns,
+    int64_t rowStride, std::array<int64_t, 2> box, int64_t swizzle) {
   Expected<std::array<char, 128>> bytes = flashnorm::encodeTensorMap(
-      describeTensorMap(pointer, type, rows, columns, box, swizzle));
+      describeTensorMap(pointer, type, rows, columns, rowStride, box, swizzle));
   if (!bytes)
     return bytes.takeError();
   TensorMap result;

@@ -28,6 +28,9 @@ static constexpr double loadLatency = 1000;  // clocks from issue to arrival
 static constexpr double stageOverhead = 40;  // clocks to pass a stage on
 static constexpr double startOfKernel = 2.0; // microseconds, launch to launch
 static constexpr double barrierLatency = 100;
+/// Share of the shorter one of computation and memory that does not overlap,
+/// where 64 KB of x or more are under way on an SM.
+static constexpr double exposedAt64KB = 0.1;
 
 static int64_t getRows(const Problem &problem) {
   return std::max<int64_t>(1, problem.m.value_or(assumedRows));
@@ -48,13 +51,25 @@ static int64_t getOccupancy(const PlanUsage &usage, const TargetInfo &target) {
 
 /// Statistics beside the MMA: two operations per element of A (convert, fused
 /// multiply-add), for every warp column that reads A again. The tensor cores
-/// hide most of it: on sm_90a all but a few thousandths of the mainloop, as was
-/// measured with wgmma. The share for the other families is an assumption.
+/// hide most of it. Under wgmma only what one warpgroup by itself does shows
+/// (measured on sm_90a: ping_pong's mainloop takes 6 % longer, half of it for
+/// shared memory); the share for the other families is an assumption.
 static double getStatisticsClocks(const Plan &plan, const Problem &problem) {
   if (problem.preNorm == Norm::None)
     return 0;
   double operations = 2.0 * plan.tileM * plan.tileK * plan.warpsN / lanesPerSM;
-  return (plan.family == Family::Wgmma ? 0.05 : 0.1) * operations;
+  if (plan.family != Family::Wgmma)
+    return 0.1 * operations;
+  return plan.schedule == Schedule::PingPong ? 0.25 * operations : 0;
+}
+
+/// wgmma reads its operands from shared memory while it multiplies: up to 70 %
+/// of the time that goes unnoticed, 60 % of what is beyond shows. Measured on
+/// sm_90a: 128x128 tiles, which read 75 % of the time, are 3 % slower than
+/// 128x256 tiles, which read 62 %; statistics, which read A again, cost the
+/// former 18 % and the latter 2.5 %.
+static double getContentionClocks(double sharedClocks, double mmaClocks) {
+  return 0.6 * std::max(0.0, sharedClocks - 0.7 * mmaClocks);
 }
 
 /// Clocks that one CTA spends on one stage while `ctas` share the SM.
@@ -70,6 +85,8 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
                   sizeInBytes(problem.inputType);
   if (plan.family == Family::MmaSync)
     shared += stageBytes;
+  else if (problem.preNorm != Norm::None)
+    shared += tileM * tileK * plan.warpsN * sizeInBytes(problem.inputType);
   double rate = plan.family == Family::MmaSync ? target.mmaSyncFlopsPerClock
                                                : target.nativeFlopsPerClock;
   // One warp per scheduler leaves a part of the loads uncovered, fewer leave
@@ -90,7 +107,11 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
   double slack = plan.family == Family::MmaSync ? 0.1 : 0.03;
   double clocks =
       longest + slack * (sum - longest) + getStatisticsClocks(plan, problem);
-  clocks += stageOverhead / ctas;
+  if (plan.family == Family::Wgmma)
+    clocks += getContentionClocks(parts[1], parts[0]);
+  // wgmma's MMAs of a stage are issued while those of the one before run.
+  if (plan.family != Family::Wgmma)
+    clocks += stageOverhead / ctas;
   // Loads come in bursts: each further stage in flight evens them out.
   double inFlight = double((plan.stages - 1) * ctas);
   clocks *= 1 + slack / inFlight;
@@ -103,6 +124,18 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
   return std::max(clocks, loadLatency / inFlight);
 }
 
+/// wgmma takes a residual through the ring where its tile fits a stage.
+/// Elsewhere threads read it two elements at a time, and wait for it: 3000
+/// clocks for a tile of 128x256, as was measured.
+static double getResidualOperations(const Plan &plan, const Problem &problem) {
+  if (plan.family != Family::Wgmma)
+    return 2;
+  int64_t tileBytes = plan.tileM * llvm::alignTo(plan.tileN, 64) * 2;
+  int64_t stageBytes =
+      (plan.tileM + plan.tileN) * plan.tileK * sizeInBytes(problem.inputType);
+  return tileBytes <= stageBytes ? 1 : 12;
+}
+
 /// Clocks from the last MMA to the last store.
 static double getEpilogueClocks(const Plan &plan, const Problem &problem,
                                 const TargetInfo &target) {
@@ -112,7 +145,7 @@ static double getEpilogueClocks(const Plan &plan, const Problem &problem,
   if (problem.hasBias)
     perElement += 1;
   if (problem.hasResidual)
-    perElement += 2;
+    perElement += getResidualOperations(plan, problem);
   if (problem.hasActivation)
     perElement += 8;
   if (problem.returnsSum)
@@ -176,8 +209,14 @@ static double estimatePersistent(const Plan &plan, const Problem &problem,
   }
   double compute = clocks / target.clockMHz;
   double memory = getMemoryMicroseconds(problem, target, tilesOfCTA);
+  // Computation and memory overlap the less, the less of x is under way: what
+  // else fills the stages comes from L2.
+  double bytesUnderWay = double(plan.stages) * plan.tileM * plan.tileK *
+                         sizeInBytes(problem.inputType);
+  double exposed =
+      std::min(1.0, exposedAt64KB * std::max(1.0, 65536 / bytesUnderWay));
   return startOfKernel + std::max(compute, memory) +
-         0.1 * std::min(compute, memory);
+         exposed * std::min(compute, memory);
 }
 
 double flashnorm::estimateKernel(const Plan &plan, const Problem &problem,

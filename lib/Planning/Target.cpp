@@ -24,8 +24,9 @@ static constexpr int64_t ptxFrom88[] = {88, 90};
 // Rates: A100 80 GB, A40, L40S, H200 (its measured steady clock), B200, B300,
 // RTX PRO 6000 Blackwell. mma.sync on sm_90 reaches about 62 % of wgmma's rate;
 // on sm_100 it is taken to run at the rate of sm_80, which nobody published.
-// L2: a 64x512 wgmma mainloop, which reads 72 bytes a clock, was measured at
-// the full tensor rate on sm_90a.
+// L2: on sm_90a a wgmma mainloop of 64x256 tiles, which reads 80 bytes a clock
+// at the full tensor rate, was measured at the rate of 128x256 tiles, which
+// read 48.
 static constexpr int64_t KB = 1024, MB = 1024 * 1024;
 // clang-format off
 static constexpr TargetInfo targets[] = {
@@ -33,8 +34,8 @@ static constexpr TargetInfo targets[] = {
     {"sm_80",   163 * KB,  65536, 255,      108, 1,  0,   false, false, false, 80, ptxFrom80, 164 * KB, 2048,   1410, 1.80e6, 40 * MB,  47,    2048,     0},
     {"sm_86",   99 * KB,   65536, 255,      84,  1,  0,   false, false, false, 80, ptxFrom80, 100 * KB, 1536,   1740, 0.63e6, 6 * MB,   20,    1024,     0},
     {"sm_89",   99 * KB,   65536, 255,      142, 1,  0,   false, false, false, 80, ptxFrom80, 100 * KB, 1536,   2300, 0.78e6, 96 * MB,  16,    1024,     0},
-    {"sm_90",   227 * KB,  65536, 255,      132, 8,  0,   false, false, true,  80, ptxFrom80, 228 * KB, 2048,   1600, 4.30e6, 50 * MB,  72,    2560,     0},
-    {"sm_90a",  227 * KB,  65536, 255,      132, 8,  0,   true,  false, true,  86, ptxFrom86, 228 * KB, 2048,   1600, 4.30e6, 50 * MB,  72,    2560,     4096},
+    {"sm_90",   227 * KB,  65536, 255,      132, 8,  0,   false, false, true,  80, ptxFrom80, 228 * KB, 2048,   1600, 4.30e6, 50 * MB,  80,    2560,     0},
+    {"sm_90a",  227 * KB,  65536, 255,      132, 8,  0,   true,  false, true,  86, ptxFrom86, 228 * KB, 2048,   1600, 4.30e6, 50 * MB,  80,    2560,     4096},
     {"sm_100",  227 * KB,  65536, 255,      148, 8,  0,   false, false, true,  88, ptxFrom86, 228 * KB, 2048,   1800, 7.20e6, 126 * MB, 72,    2048,     0},
     {"sm_100a", 227 * KB,  65536, 255,      148, 8,  512, false, true,  true,  88, ptxFrom86, 228 * KB, 2048,   1800, 7.20e6, 126 * MB, 72,    2048,     8192},
     {"sm_103a", 227 * KB,  65536, 255,      148, 8,  512, false, true,  true,  88, ptxFrom88, 228 * KB, 2048,   1800, 7.20e6, 126 * MB, 72,    2048,     8192},

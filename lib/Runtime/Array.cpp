@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -186,6 +187,25 @@ bool StridedView::isPacked() const {
     expected *= size;
   }
   return true;
+}
+
+std::optional<int64_t> StridedView::rowStride() const {
+  if (sizes.empty() || (sizes.back() > 1 && strides.back() != 1))
+    return std::nullopt;
+  // From the innermost: each dimension must go on where the one inside ended.
+  std::optional<int64_t> stride;
+  int64_t expected = 0;
+  for (size_t dim = sizes.size() - 1; dim-- > 0;) {
+    if (sizes[dim] == 1)
+      continue;
+    if (!stride)
+      stride = strides[dim];
+    else if (strides[dim] != expected)
+      return std::nullopt;
+    if (llvm::MulOverflow(strides[dim], sizes[dim], expected))
+      return std::nullopt;
+  }
+  return stride ? stride : sizes.back();
 }
 
 /// Calls copyRun(view bytes, packed offset, bytes) for each piece of a view

@@ -444,14 +444,13 @@ static int getTensorMapSwizzle(int64_t bytes) {
   return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0;
 }
 
-Expected<TensorMap> CudaDevice::encodeTensorMap(DevicePointer pointer,
-                                                DataType type, int64_t rows,
-                                                int64_t columns,
-                                                std::array<int64_t, 2> box,
-                                                int64_t swizzle) {
+Expected<TensorMap>
+CudaDevice::encodeTensorMap(DevicePointer pointer, DataType type, int64_t rows,
+                            int64_t columns, int64_t rowStride,
+                            std::array<int64_t, 2> box, int64_t swizzle) {
   const Driver &cuda = getDriver();
   const uint64_t dims[] = {uint64_t(columns), uint64_t(rows)};
-  const uint64_t strides[] = {uint64_t(columns * sizeInBytes(type))};
+  const uint64_t strides[] = {uint64_t(rowStride * sizeInBytes(type))};
   const uint32_t boxDims[] = {uint32_t(box[0]), uint32_t(box[1])};
   const uint32_t elementStrides[] = {1, 1};
   TensorMap map;

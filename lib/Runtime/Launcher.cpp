@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 using namespace flashnorm;
@@ -65,6 +66,8 @@ static int64_t parameterSize(const KernelArgument &argument) {
     return sizeof(TensorMap);
   case KernelArgument::Kind::Rows:
     return sizeof(int32_t);
+  case KernelArgument::Kind::RowStride:
+    return sizeof(int64_t);
   }
   return 0;
 }
@@ -253,31 +256,118 @@ Error Launcher::reserve(Buffer &buffer, int64_t bytes) {
   return Error::success();
 }
 
+/// Why a kernel that takes any row stride cannot take that of a view whose rows
+/// have `columns` elements; empty if it can, in `stride`.
+static std::string findRowStride(const StridedView &view, int64_t columns,
+                                 int64_t elementSize, int64_t &stride) {
+  stride = columns;
+  const std::optional<int64_t> found = view.rowStride();
+  if (!found)
+    return "rows are not at a constant distance, or have gaps inside";
+  const int64_t rows = columns ? *countElements(view.sizes) / columns : 0;
+  if (rows > 1)
+    stride = *found;
+  std::string reason;
+  if (stride < columns)
+    reason = ("rows of " + Twine(columns) + " elements start " + Twine(stride) +
+              " apart")
+                 .str();
+  else if (stride * elementSize % rowAlignment != 0)
+    reason = ("rows start " + Twine(stride * elementSize) +
+              " bytes apart, not a multiple of " + Twine(rowAlignment))
+                 .str();
+  else if (const uint64_t rest =
+               reinterpret_cast<uintptr_t>(view.data) % rowAlignment)
+    reason = ("the first row starts " + Twine(rest) +
+              " bytes after a multiple of " + Twine(rowAlignment))
+                 .str();
+  if (!reason.empty())
+    stride = columns;
+  return reason;
+}
+
+int64_t Launcher::chooseRowStride(const KernelManifest &kernel, int64_t index,
+                                  const StridedView &view) {
+  const KernelOperand &operand = kernel.operands[index];
+  if (operand.shape.size() != 2)
+    return 0;
+  const int64_t columns = *operand.shape[1];
+  if (operand.rows == KernelOperand::Rows::Packed)
+    return columns;
+  int64_t stride = columns;
+  std::string reason =
+      findRowStride(view, columns, sizeInBytes(operand.type), stride);
+  if (operand.rows == KernelOperand::Rows::Strided) {
+    if (reason.empty() && stride != operand.rowStride &&
+        *countElements(view.sizes) > columns)
+      reason = ("rows start " + Twine(stride) + " elements apart; the kernel " +
+                "was compiled for " + Twine(operand.rowStride))
+                   .str();
+    stride = operand.rowStride;
+  }
+  auto isKnown = [&](const LaunchFallback &fallback) {
+    return fallback.kernel == kernel.name && fallback.operand == index &&
+           fallback.reason == reason;
+  };
+  if (!reason.empty() && llvm::none_of(fallbacks, isKnown))
+    fallbacks.push_back({kernel.name, index, reason});
+  return stride;
+}
+
 /// Gives an operand its memory: guard, array, guard. Inputs are copied there,
 /// outputs start as NaNs.
-Error Launcher::place(const KernelOperand &operand, const StridedView &view,
-                      int64_t guard, Buffer &buffer, Placed &placed) {
+Error Launcher::place(const KernelManifest &kernel, int64_t index,
+                      const StridedView &view, int64_t guard, Placed &placed) {
+  const KernelOperand &operand = kernel.operands[index];
+  Buffer &buffer = buffers[index];
   const int64_t elementSize = sizeInBytes(operand.type);
-  placed.bytes = *countElements(view.sizes) * elementSize;
+  const int64_t packedBytes = *countElements(view.sizes) * elementSize;
+  placed.rowStride = chooseRowStride(kernel, index, view);
+  placed.bytes = packedBytes;
+  const int64_t columns = operand.shape.size() == 2 ? *operand.shape[1] : 0;
+  const bool hasGaps = packedBytes > 0 && placed.rowStride > columns;
+  if (hasGaps) {
+    // The last row ends with its last element.
+    const int64_t rows = packedBytes / (columns * elementSize);
+    std::optional<int64_t> elements =
+        countElements({rows - 1, placed.rowStride});
+    std::optional<int64_t> bytes =
+        elements ? countElements({*elements + columns, elementSize})
+                 : std::nullopt;
+    if (!bytes)
+      return createStringError(Twine(rows) + " rows, " +
+                               Twine(placed.rowStride) +
+                               " elements apart, exceed 63 bits");
+    placed.bytes = *bytes;
+  }
   placed.guard = guard;
   const int64_t total = placed.bytes + 2 * guard;
   if (Error error = reserve(buffer, total))
     return error;
   placed.base = buffer.pointer;
-  if (placed.data() % 16 != 0)
-    return createStringError("device memory at 0x" +
-                             Twine::utohexstr(placed.data()) +
-                             " is not aligned to 16 bytes");
+  if (placed.data() % rowAlignment != 0)
+    return createStringError(
+        "device memory at 0x" + Twine::utohexstr(placed.data()) +
+        " is not aligned to " + Twine(rowAlignment) + " bytes");
   if (guard)
     if (Error error = device->fill(
             placed.base, operand.isOutput ? guardByte : nanByte, total))
       return error;
   if (operand.isOutput)
     return device->fill(placed.data(), nanByte, placed.bytes);
-  if (view.isPacked())
+  if (view.isPacked() && !hasGaps)
     return device->copyToDevice(placed.data(), view.data, placed.bytes);
-  staging.resize(placed.bytes);
+  staging.resize(packedBytes);
   packView(view, elementSize, staging.data());
+  if (hasGaps) {
+    // What lies between rows is not the kernel's to read.
+    std::vector<char> spread(placed.bytes, char(nanByte));
+    const int64_t rowBytes = columns * elementSize;
+    for (int64_t row = 0; row * rowBytes < packedBytes; ++row)
+      std::memcpy(spread.data() + row * placed.rowStride * elementSize,
+                  staging.data() + row * rowBytes, rowBytes);
+    staging.swap(spread);
+  }
   return device->copyToDevice(placed.data(), staging.data(), placed.bytes);
 }
 
@@ -337,8 +427,7 @@ Error Launcher::run(const LoadedKernel &loaded, int64_t rows,
     const int64_t guard = options.checkGuards
                               ? llvm::alignTo(kernel.tileRows * rowBytes, 4096)
                               : 0;
-    if (Error error = place(kernel.operands[i], operands[i], guard, buffers[i],
-                            placed[i]))
+    if (Error error = place(kernel, i, operands[i], guard, placed[i]))
       return error;
   }
 
@@ -359,14 +448,17 @@ Error Launcher::run(const LoadedKernel &loaded, int64_t rows,
       const KernelOperand &operand = kernel.operands[argument.operand];
       Expected<TensorMap> map = device->encodeTensorMap(
           placed[argument.operand].data(), operand.type,
-          operand.shape[0].value_or(rows), *operand.shape[1], argument.box,
-          argument.swizzle);
+          operand.shape[0].value_or(rows), *operand.shape[1],
+          placed[argument.operand].rowStride, argument.box, argument.swizzle);
       if (!map)
         return map.takeError();
       maps[i] = *map;
       parameters.push_back(&maps[i]);
       break;
     }
+    case KernelArgument::Kind::RowStride:
+      parameters.push_back(&placed[argument.operand].rowStride);
+      break;
     case KernelArgument::Kind::Rows:
       parameters.push_back(&rowsParameter);
       break;

@@ -35,8 +35,8 @@ public:
   }
   bool ok() const { return mistake.empty(); }
 
-  /// Begins an object with exactly these keys.
-  void object(llvm::ArrayRef<StringRef> keys) {
+  /// Begins an object with exactly these keys, and perhaps `optional`.
+  void object(llvm::ArrayRef<StringRef> keys, StringRef optional = "") {
     const json::Object *object = value.getAsObject();
     if (!object)
       return fail("expected an object");
@@ -44,8 +44,14 @@ public:
       if (!object->get(key))
         return fail("lacks '" + key + "'");
     for (const auto &entry : *object)
-      if (!llvm::is_contained(keys, StringRef(entry.first)))
+      if (!llvm::is_contained(keys, StringRef(entry.first)) &&
+          StringRef(entry.first) != optional)
         return fail("unknown key '" + StringRef(entry.first) + "'");
+  }
+
+  bool has(StringRef key) const {
+    const json::Object *object = value.getAsObject();
+    return object && object->get(key);
   }
 
   Reader operator[](StringRef key) {
@@ -100,8 +106,23 @@ static constexpr int64_t maxCluster = 16;
 static constexpr int64_t maxCTAsPerSM = 32;
 static constexpr int64_t maxSize = int64_t(1) << 31;
 
+static void readRowStride(Reader reader, KernelOperand &operand) {
+  if (operand.isOutput || operand.shape.size() != 2)
+    return reader.fail("only inputs with 2 sizes have one");
+  if (reader.isNull()) {
+    operand.rows = KernelOperand::Rows::AnyStride;
+    return;
+  }
+  operand.rows = KernelOperand::Rows::Strided;
+  operand.rowStride = reader.integer(operand.shape[1].value_or(0), maxSize);
+  if (operand.rowStride * sizeInBytes(operand.type) % rowAlignment != 0)
+    reader.fail("rows that start " +
+                Twine(operand.rowStride * sizeInBytes(operand.type)) +
+                " bytes apart are not a multiple of " + Twine(rowAlignment));
+}
+
 static KernelOperand readOperand(Reader reader) {
-  reader.object({"role", "type", "shape"});
+  reader.object({"role", "type", "shape"}, "row_stride");
   KernelOperand operand;
   std::string role = reader["role"].string();
   if (role != "input" && role != "output")
@@ -125,6 +146,8 @@ static KernelOperand readOperand(Reader reader) {
   if (operand.shape.empty() || operand.shape.size() > 2)
     reader["shape"].fail("has " + Twine(operand.shape.size()) +
                          " sizes; legal are 1 and 2");
+  if (reader.has("row_stride") && reader.ok())
+    readRowStride(reader["row_stride"], operand);
   return operand;
 }
 
@@ -169,9 +192,10 @@ static KernelArgument readArgument(Reader reader,
     argument.kind = KernelArgument::Kind::Rows;
     return argument;
   }
-  if (kind != "pointer" && kind != "tensor_map") {
+  if (kind != "pointer" && kind != "tensor_map" && kind != "row_stride") {
     reader["kind"].fail("'" + kind +
-                        "' is none of pointer, tensor_map and rows");
+                        "' is none of pointer, tensor_map, row_stride and "
+                        "rows");
     return argument;
   }
   argument.operand = reader["operand"].integer(0, operands.size() - 1);
@@ -180,6 +204,12 @@ static KernelArgument readArgument(Reader reader,
   if (kind == "pointer") {
     reader.object({"kind", "operand"});
     argument.kind = KernelArgument::Kind::Pointer;
+  } else if (kind == "row_stride") {
+    reader.object({"kind", "operand"});
+    argument.kind = KernelArgument::Kind::RowStride;
+    if (operands[argument.operand].rows != KernelOperand::Rows::AnyStride)
+      reader["operand"].fail("operand " + Twine(argument.operand) +
+                             " has no 'row_stride' that is null");
   } else {
     argument.kind = KernelArgument::Kind::TensorMap;
     readTensorMap(reader, argument, operands[argument.operand]);
@@ -226,7 +256,8 @@ static KernelManifest readKernel(Reader reader) {
   // An operand that no parameter carries cannot be read or written.
   for (size_t i = 0, e = kernel.operands.size(); i < e; ++i)
     if (llvm::none_of(kernel.arguments, [&](const KernelArgument &argument) {
-          return argument.kind != KernelArgument::Kind::Rows &&
+          return (argument.kind == KernelArgument::Kind::Pointer ||
+                  argument.kind == KernelArgument::Kind::TensorMap) &&
                  argument.operand == static_cast<int64_t>(i);
         }))
       reader["arguments"].fail("none passes operand " + Twine(i));
@@ -272,9 +303,14 @@ static json::Value toJSON(const KernelOperand &operand) {
   json::Array shape;
   for (std::optional<int64_t> size : operand.shape)
     shape.push_back(size ? json::Value(*size) : json::Value(nullptr));
-  return json::Object{{"role", operand.isOutput ? "output" : "input"},
+  json::Object object{{"role", operand.isOutput ? "output" : "input"},
                       {"type", stringify(operand.type)},
                       {"shape", std::move(shape)}};
+  if (operand.rows == KernelOperand::Rows::Strided)
+    object["row_stride"] = operand.rowStride;
+  else if (operand.rows == KernelOperand::Rows::AnyStride)
+    object["row_stride"] = nullptr;
+  return object;
 }
 
 static json::Value toJSON(const KernelArgument &argument) {
@@ -286,6 +322,8 @@ static json::Value toJSON(const KernelArgument &argument) {
                         {"operand", argument.operand},
                         {"box", json::Array{argument.box[0], argument.box[1]}},
                         {"swizzle", argument.swizzle}};
+  case KernelArgument::Kind::RowStride:
+    return json::Object{{"kind", "row_stride"}, {"operand", argument.operand}};
   case KernelArgument::Kind::Rows:
     return json::Object{{"kind", "rows"}};
   }

@@ -85,6 +85,17 @@ Error KernelLauncher::readFiles() {
   return Error::success();
 }
 
+/// Moves the rows of a matrix apart; NaNs come between them.
+static void spreadRows(RawArray &array, int64_t stride) {
+  const int64_t rowBytes = array.shape[1] * array.itemSize;
+  std::vector<char> spread(array.shape[0] * stride * array.itemSize, char(-1));
+  for (int64_t row = 0; row != array.shape[0]; ++row)
+    std::memcpy(spread.data() + row * stride * array.itemSize,
+                array.data.data() + row * rowBytes, rowBytes);
+  array.data = std::move(spread);
+  array.shape[1] = stride;
+}
+
 Error KernelLauncher::addOperand(size_t index) {
   const KernelOperand &operand = kernel.operands[index];
   llvm::SmallVector<int64_t> shape;
@@ -116,6 +127,8 @@ Error KernelLauncher::addOperand(size_t index) {
     buffer.array.data = std::move(values.data);
     buffer.isInput = true;
   }
+  if (operand.rows == KernelOperand::Rows::Strided)
+    spreadRows(buffer.array, operand.rowStride);
   request.buffers.push_back(std::move(buffer));
   return Error::success();
 }
@@ -133,14 +146,23 @@ KernelLauncher::makeArgument(const KernelArgument &argument) const {
     std::memcpy(result.bytes.data(), &value, sizeof(value));
     return result;
   }
+  if (argument.kind == KernelArgument::Kind::RowStride) {
+    // Packed is one of the strides that such a kernel takes.
+    int64_t value = *kernel.operands[argument.operand].shape[1];
+    result.bytes.resize(sizeof(value));
+    std::memcpy(result.bytes.data(), &value, sizeof(value));
+    return result;
+  }
   if (argument.kind == KernelArgument::Kind::Pointer) {
     result.kind = Argument::Kind::Pointer;
     return result;
   }
   result.kind = Argument::Kind::TensorMap;
   const RawArray &array = request.buffers[argument.operand].array;
+  // Rows may have been moved apart.
+  const KernelOperand &operand = kernel.operands[argument.operand];
   result.map = EmulatedDevice::describeTensorMap(
-      0, kernel.operands[argument.operand].type, array.shape.front(),
+      0, operand.type, array.shape.front(), *operand.shape.back(),
       array.shape.back(), argument.box, argument.swizzle);
   return result;
 }

@@ -412,6 +412,11 @@ static Expected<bool> flashnormRun(const Options &options,
        << launcher->getDevice().properties().name;
   os << "; " << fusion << '\n';
   if (launcher)
+    for (const LaunchFallback &fallback : launcher->getFallbacks())
+      llvm::errs() << "flashnorm-run: note: " << fallback.kernel << ": operand "
+                   << fallback.operand << ": " << fallback.reason
+                   << "; it was copied\n";
+  if (launcher)
     for (const LaunchTime &time : launcher->getTimes())
       os << "  " << time.kernel << ", " << time.rows
          << " rows: " << llvm::format("%.4f", time.milliseconds) << " ms\n";

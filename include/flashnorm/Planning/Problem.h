@@ -53,6 +53,8 @@ struct Problem {
   bool hasNormBias = false;
   /// The value before the post-norm is a result too.
   bool returnsSum = false;
+  /// An input's rows have gaps between them.
+  bool hasRowStride = false;
   /// How many matmuls read the pre-norm's result, this one included: unfused,
   /// they share the cost of the norm.
   int64_t preNormConsumers = 1;
@@ -61,7 +63,8 @@ struct Problem {
   auto tie() const {
     return std::tie(m, n, k, inputType, outputType, transposeWeight, preNorm,
                     postNorm, hasBias, hasResidual, hasActivation,
-                    hasNormWeight, hasNormBias, returnsSum, preNormConsumers);
+                    hasNormWeight, hasNormBias, returnsSum, hasRowStride,
+                    preNormConsumers);
   }
 };
 inline bool operator<(const Problem &a, const Problem &b) {

@@ -74,6 +74,9 @@ struct StridedView {
 
   /// Row-major without gaps (dimensions of size 1 may have any stride).
   bool isPacked() const;
+  /// Elements from one row to the next, a row being the last dimension: none
+  /// when the leading dimensions do not collapse, or when a row has gaps.
+  std::optional<int64_t> rowStride() const;
 };
 
 /// Copies a view to packed memory, and back.

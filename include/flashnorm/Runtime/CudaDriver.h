@@ -45,7 +45,7 @@ public:
   llvm::Error copyToHost(void *to, DevicePointer from, int64_t bytes) override;
   llvm::Expected<TensorMap> encodeTensorMap(DevicePointer pointer,
                                             DataType type, int64_t rows,
-                                            int64_t columns,
+                                            int64_t columns, int64_t rowStride,
                                             std::array<int64_t, 2> box,
                                             int64_t swizzle) override;
 

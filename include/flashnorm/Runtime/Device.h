@@ -84,13 +84,12 @@ public:
   virtual llvm::Error copyToHost(void *to, DevicePointer from,
                                  int64_t bytes) = 0;
 
-  /// A packed matrix, read or written by boxes of box[0] columns and box[1]
-  /// rows; what lies outside reads as zero.
-  virtual llvm::Expected<TensorMap> encodeTensorMap(DevicePointer pointer,
-                                                    DataType type, int64_t rows,
-                                                    int64_t columns,
-                                                    std::array<int64_t, 2> box,
-                                                    int64_t swizzle) = 0;
+  /// A matrix whose rows start `rowStride` elements apart, read or written by
+  /// boxes of box[0] columns and box[1] rows; what lies outside reads as zero.
+  virtual llvm::Expected<TensorMap>
+  encodeTensorMap(DevicePointer pointer, DataType type, int64_t rows,
+                  int64_t columns, int64_t rowStride,
+                  std::array<int64_t, 2> box, int64_t swizzle) = 0;
 
 protected:
   DeviceProperties info;

@@ -35,6 +35,14 @@ struct LaunchTime {
   float milliseconds = 0;
 };
 
+/// An input that a kernel could have read in place, had it been laid out for
+/// it; the launch used a copy instead.
+struct LaunchFallback {
+  std::string kernel;
+  int64_t operand = 0;
+  std::string reason; ///< "rows start 24 bytes apart, not a multiple of 16"
+};
+
 class Launcher {
 public:
   Launcher(std::unique_ptr<Device> device, const LauncherOptions &options = {});
@@ -56,6 +64,8 @@ public:
   llvm::Error launchPacked(llvm::StringRef kernel, const int64_t *operands);
 
   llvm::ArrayRef<LaunchTime> getTimes() const { return times; }
+  /// Each one once, however many launches there were.
+  llvm::ArrayRef<LaunchFallback> getFallbacks() const { return fallbacks; }
   int64_t getNumLaunches() const { return numLaunches; }
 
 private:
@@ -71,14 +81,18 @@ private:
   /// An operand of the launch under way.
   struct Placed {
     int64_t bytes = 0;
-    int64_t guard = 0; ///< bytes of guard before and after the array
+    int64_t guard = 0;     ///< bytes of guard before and after the array
+    int64_t rowStride = 0; ///< elements; with two sizes in the manifest
     DevicePointer base = 0;
     DevicePointer data() const { return base + guard; }
   };
 
   llvm::Error reserve(Buffer &buffer, int64_t bytes);
-  llvm::Error place(const KernelOperand &operand, const StridedView &view,
-                    int64_t guard, Buffer &buffer, Placed &placed);
+  llvm::Error place(const KernelManifest &kernel, int64_t index,
+                    const StridedView &view, int64_t guard, Placed &placed);
+  /// The row stride that an input gets on the device.
+  int64_t chooseRowStride(const KernelManifest &kernel, int64_t index,
+                          const StridedView &view);
   llvm::Error checkGuards(const KernelManifest &kernel,
                           llvm::ArrayRef<Placed> placed);
   llvm::Error run(const LoadedKernel &kernel, int64_t rows,
@@ -90,6 +104,7 @@ private:
   std::vector<Buffer> buffers; ///< by position of the operand
   std::vector<char> staging;
   std::vector<LaunchTime> times;
+  std::vector<LaunchFallback> fallbacks;
   int64_t numLaunches = 0;
 };
 

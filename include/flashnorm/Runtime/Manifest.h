@@ -19,14 +19,24 @@
 
 namespace flashnorm {
 
-/// An array that a kernel reads or writes: packed, row-major, its leading
-/// dimensions collapsed into rows.
+/// An array that a kernel reads or writes: row-major, its leading dimensions
+/// collapsed into rows.
 struct KernelOperand {
   bool isOutput = false;
   DataType type = DataType::BF16;
   /// One or two sizes. None, for the first one only: the number of rows.
   llvm::SmallVector<std::optional<int64_t>, 2> shape;
+  /// Where rows start, in elements from one to the next: side by side, at a
+  /// distance that the kernel was compiled for, or at any that the launch
+  /// gives. Inputs with two sizes only.
+  enum class Rows { Packed, Strided, AnyStride };
+  Rows rows = Rows::Packed;
+  int64_t rowStride = 0; ///< of Strided
 };
+
+/// Rows start at multiples of this many bytes: the widest access, and what
+/// tensor maps ask for.
+inline constexpr int64_t rowAlignment = 16;
 
 /// One kernel parameter.
 struct KernelArgument {
@@ -34,9 +44,10 @@ struct KernelArgument {
     Pointer,   ///< 8 bytes: address of an operand
     TensorMap, ///< 128 bytes by value: CUtensorMap of a 2-D operand
     Rows,      ///< i32: the number of rows
+    RowStride, ///< i64: elements from one row of an operand to the next
   };
   Kind kind = Kind::Rows;
-  int64_t operand = 0;             ///< of Pointer and TensorMap
+  int64_t operand = 0;             ///< of all but Rows
   std::array<int64_t, 2> box = {}; ///< of TensorMap: columns, rows
   int64_t swizzle = 0;             ///< of TensorMap: 0, 32, 64 or 128 bytes
 };
@@ -59,7 +70,7 @@ struct KernelManifest {
 
 /// The kernels of one GPU module.
 struct Manifest {
-  static constexpr int64_t currentVersion = 2;
+  static constexpr int64_t currentVersion = 3;
 
   std::string chip;
   int64_t ptxVersion = 0;

@@ -39,6 +39,8 @@ static std::string kernelKey(MatmulOp op) {
     else
       stream << "rows x " << type.getShape().back() << 'x'
              << type.getElementType() << ' ';
+    if (std::optional<int64_t> stride = getRowStride(operand.get()))
+      stream << "row stride " << *stride << ' ';
   }
   stream << op->getAttrDictionary();
   return key;

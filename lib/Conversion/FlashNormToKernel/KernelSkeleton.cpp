@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelSkeleton.h"
+#include "flashnorm/Dialect/FlashNorm/Transforms/PlanUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -265,24 +266,34 @@ void Skeleton::emitEpilogue() {
 
   // Pass 2
   Value mean;
+  bool keepsCentred = false;
   if (isLayer) {
     Value count = constant(n);
     mean = map(total, rowvecType, [&](ValueRange x) -> Value {
       return arith::DivFOp::create(b, x[0], count);
     });
     Value zero = k::FillOp::create(b, rowvecType, b.getF32FloatAttr(0));
+    // In registers the centred values cost nothing to keep; tensor memory would
+    // have to be written.
+    keepsCentred = plan.getFamily() != PlanFamily::Tcgen05;
     results = forSlices(
-        zero, /*writesBack=*/false,
+        zero, keepsCentred,
         [&](Value frag, Value column, Value globalColumn, ValueRange carried) {
           Value centred =
               map({frag, mean}, fragType, [&](ValueRange x) -> Value {
                 return arith::SubFOp::create(b, x[0], x[1]);
               });
-          return SmallVector<Value>{k::AccumulateOp::create(
+          SmallVector<Value> yielded;
+          if (keepsCentred)
+            yielded.push_back(centred);
+          yielded.push_back(k::AccumulateOp::create(
               b, rowvecType, k::Reduction::SumSq, centred, carried.front(),
-              countedColumn(column, globalColumn), n)};
+              countedColumn(column, globalColumn), n));
+          return yielded;
         });
-    total = k::RowCombineOp::create(b, rowvecType, results.front());
+    if (keepsCentred)
+      acc = results.front();
+    total = k::RowCombineOp::create(b, rowvecType, results.back());
   }
   Value scale = rstd(total, n, norm.getEps().getValueAsDouble());
 
@@ -290,7 +301,8 @@ void Skeleton::emitEpilogue() {
   forSlices({}, /*writesBack=*/false,
             [&](Value frag, Value, Value globalColumn, ValueRange) {
               SmallVector<Value> inputs{frag, scale};
-              if (mean)
+              bool centres = mean && !keepsCentred;
+              if (centres)
                 inputs.push_back(mean);
               for (Value affine : {normWeight, normBias})
                 if (affine)
@@ -298,16 +310,16 @@ void Skeleton::emitEpilogue() {
                       b, colvecType, affine, globalColumn));
               Value value = map(inputs, fragType, [&](ValueRange v) -> Value {
                 Value x = v[0];
-                if (mean)
+                if (centres)
                   x = arith::SubFOp::create(b, x, v[2]);
                 x = arith::MulFOp::create(b, x, v[1]);
-                v = v.drop_front(mean ? 3 : 2);
-                if (normWeight) {
-                  x = arith::MulFOp::create(b, x, v.front());
-                  v = v.drop_front();
-                }
+                v = v.drop_front(centres ? 3 : 2);
+                if (normWeight && normBias)
+                  return math::FmaOp::create(b, x, v[0], v[1]);
+                if (normWeight)
+                  return arith::MulFOp::create(b, x, v[0]);
                 if (normBias)
-                  x = arith::AddFOp::create(b, x, v.front());
+                  return arith::AddFOp::create(b, x, v[0]);
                 return x;
               });
               k::StoreFragOp::create(b, value, y, row0, globalColumn);
@@ -318,10 +330,16 @@ void Skeleton::emitEpilogue() {
 /// Rows and columns, whatever the rank: leading sizes count as rows.
 static MemRefType kernelOperandType(Value operand, bool isWeight) {
   auto type = cast<ShapedType>(operand.getType());
-  if (isWeight || type.getRank() == 1)
+  if (type.getRank() == 1)
     return MemRefType::get(type.getShape(), type.getElementType());
-  return MemRefType::get({ShapedType::kDynamic, type.getShape().back()},
-                         type.getElementType());
+  SmallVector<int64_t> shape{ShapedType::kDynamic, type.getShape().back()};
+  if (isWeight)
+    shape.front() = type.getShape().front();
+  MemRefLayoutAttrInterface layout;
+  if (std::optional<int64_t> stride = getRowStride(operand))
+    layout =
+        StridedLayoutAttr::get(type.getContext(), /*offset=*/0, {*stride, 1});
+  return MemRefType::get(shape, type.getElementType(), layout);
 }
 
 static k::FamilyKind kernelFamily(PlanFamily family) {

@@ -37,6 +37,9 @@ static Extent findExtent(Value memref) {
     if (!viewLike || !isa<MemRefType>(viewLike.getViewSource().getType()))
       break;
     auto source = cast<MemRefType>(viewLike.getViewSource().getType());
+    // Its offset may be anything.
+    if (!cast<MemRefType>(extent.buffer.getType()).getLayout().isIdentity())
+      extent.begin.reset();
     if (auto view = dyn_cast<memref::ViewOp>(op)) {
       APInt shift;
       if (extent.begin &&
@@ -97,8 +100,13 @@ LogicalResult flashnorm::checkKernelOperands(MatmulOp op) {
     return success();
   for (OpOperand &operand : op->getOpOperands()) {
     auto memref = cast<MemRefType>(operand.get().getType());
-    if (!memref.getLayout().isIdentity())
-      return op.emitOpError() << "kernels need packed operands, got " << memref;
+    bool isMatrixInput = memref.getRank() > 1 && !op.isDpsInit(&operand);
+    if (!memref.getLayout().isIdentity() &&
+        !(isMatrixInput && memref.isStrided()))
+      return op.emitOpError()
+             << "kernels need packed operands; matrices that are only read may "
+                "be strided; got "
+             << memref;
     if (!isInGlobalMemory(memref))
       return op.emitOpError()
              << "kernels need operands in global memory, got " << memref;

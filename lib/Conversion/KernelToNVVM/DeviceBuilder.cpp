@@ -310,8 +310,8 @@ void DeviceBuilder::tmaStore(Value tensorMap, Value sharedPtr, Value column,
 void DeviceBuilder::bulkCommit() {
   NVVM::CpAsyncBulkCommitGroupOp::create(*this);
 }
-void DeviceBuilder::bulkWaitRead() {
-  NVVM::CpAsyncBulkWaitGroupOp::create(*this, 0u, getUnitAttr());
+void DeviceBuilder::bulkWaitRead(int64_t pending) {
+  NVVM::CpAsyncBulkWaitGroupOp::create(*this, uint32_t(pending), getUnitAttr());
 }
 void DeviceBuilder::prefetchTensorMap(Value tensorMap) {
   NVVM::PrefetchOp::create(*this, NVVM::PrefetchCacheLevelAttr(),

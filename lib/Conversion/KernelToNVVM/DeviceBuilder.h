@@ -147,8 +147,9 @@ public:
   /// open bulk group. What lies outside of the array is not written.
   void tmaStore(Value tensorMap, Value sharedPtr, Value column, Value row);
   void bulkCommit();
-  /// Waits until the thread's bulk groups have read their shared memory.
-  void bulkWaitRead();
+  /// Waits until the thread's bulk groups, all but the last `pending`, have
+  /// read their shared memory.
+  void bulkWaitRead(int64_t pending = 0);
 
   //===--------------------------------------------------------------------===//
   // MMA

@@ -12,10 +12,20 @@
 
 #include "KernelEmitter.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace flashnorm::kernel;
 using Values = DeviceBuilder::Values;
+
+/// Whether an element takes many steps, as activations do.
+static bool isLong(ForSlicesOp op) {
+  constexpr size_t few = 8;
+  return llvm::any_of(op.getBody().front().getOps<MapOp>(), [](MapOp map) {
+    return map.getBody().front().getOperations().size() > few;
+  });
+}
 
 void KernelEmitter::emitForSlices(ForSlicesOp op) {
   Values acc = values[op.getAcc()];
@@ -66,12 +76,17 @@ void KernelEmitter::emitForSlices(ForSlicesOp op) {
           return next;
         }));
   } else {
+    bool separates = isLong(op);
     for (int64_t slice = 0; slice < layout.numSlices; ++slice) {
       sliceNumber = slice;
+      if (separates && slice > 0)
+        family.separateSlices(*this);
       carried = emitSlice(acc, slice, b.i32(slice), carried);
     }
   }
 
+  if (LoadFragOp frag = ringFrag(); frag && frag->getParentOp() == op)
+    family.endFrag(*this);
   ValueRange results = op.getResults();
   if (op.writesBack()) {
     values[results.front()] = acc;
@@ -319,39 +334,111 @@ static Value vectorElement(DeviceBuilder &b, Value access, int64_t i) {
 
 /// The column where an access starts, moved inside of the array: what padding
 /// columns read is never used, and a clamp is cheaper than a branch.
-Value KernelEmitter::clampedColumn(Value column, int64_t c, int64_t size) {
-  Value at = b.add(index(column), layout.columns[c]);
+Value KernelEmitter::clampedColumn(Value column, Value group, int64_t c,
+                                   int64_t size) {
+  Value at = b.add(column, layout.columns[c]);
   if (size % config().getTileN() == 0)
     return at;
-  Value start = b.add(group(column), layout.columns[c] / 8 * 8);
+  Value start = b.add(group, layout.columns[c] / 8 * 8);
   Value last = b.i32(size - 8);
   Value beyond = b.createOrFold<arith::SubIOp>(
       start, b.select(b.less(start, last), start, last));
   return b.createOrFold<arith::SubIOp>(at, beyond);
 }
 
-void KernelEmitter::emitLoadColvec(LoadColvecOp op) {
-  auto type = cast<MemRefType>(op.getSource().getType());
+Values KernelEmitter::loadColumns(Value source, Value column, Value group) {
+  auto type = cast<MemRefType>(source.getType());
   Type element = type.getElementType();
   Values result;
   for (Run run : runs(element)) {
     Value at = arith::ExtSIOp::create(
         b, b.getI64Type(),
-        clampedColumn(op.getColumn(), run.first, type.getDimSize(0)));
+        clampedColumn(column, group, run.first, type.getDimSize(0)));
     Value access = b.load(accessType(element, run.count),
-                          b.elementPtr(pointer(op.getSource()), element, at),
+                          b.elementPtr(pointer(source), element, at),
                           run.count * element.getIntOrFloatBitWidth() / 8);
     for (int64_t i = 0; i < run.count; ++i)
       result.push_back(
           convertFloat(vectorElement(b, access, i), b.getF32Type()));
   }
+  return result;
+}
+
+/// Values of a copy in one access.
+static constexpr int64_t copyAccess = 4;
+
+Value KernelEmitter::copiedColumns(int64_t copy, Value slice) {
+  // [slice of the tile][lane of the row][its columns]: 16-byte accesses of the
+  // lanes of a row hit different banks, other rows read the same addresses.
+  int64_t bytes = layout.columns.size() * 4;
+  Value first = b.div(layout.groupColumn, layout.sliceColumns);
+  Value offset = b.add(b.mul(first, layout.lanesPerRow * bytes),
+                       b.mul(layout.laneInRow, bytes));
+  return shared(copy, b.add(offset, b.mul(slice, layout.lanesPerRow * bytes)));
+}
+
+bool KernelEmitter::copyColvecs() {
+  if (!layout.columnRank || numColumnTiles() > config().getCluster())
+    return false;
+  SetVector<Value> sources;
+  kernel.walk([&](LoadColvecOp op) {
+    auto isLoad = [](Operation *user) { return isa<LoadColvecOp>(user); };
+    if (llvm::all_of(op.getSource().getUsers(), isLoad))
+      sources.insert(op.getSource());
+  });
+  for (Value source : sources)
+    colvecCopies[source] = allocateShared(config().getTileN() * 4, 16);
+  TileOriginOp origin = *kernel.getOps<TileOriginOp>().begin();
+  for (int64_t first = 0; first < layout.numSlices;
+       first += layout.numColumnRanks) {
+    Value slice = b.add(layout.columnRank, first);
+    b.ifThen(b.less(slice, layout.numSlices), [&] {
+      Value columns = b.mul(slice, layout.sliceColumns);
+      SmallVector<Values> loaded;
+      for (Value source : sources)
+        loaded.push_back(loadColumns(
+            source,
+            b.add(index(origin.getColumn()), b.add(layout.column, columns)),
+            b.add(index(origin.getColumn()),
+                  b.add(layout.groupColumn, columns))));
+      for (auto [source, from] : llvm::zip_equal(sources, loaded)) {
+        Value to = copiedColumns(colvecCopies[source], slice);
+        for (size_t c = 0; c < from.size(); c += copyAccess) {
+          Value access = LLVM::PoisonOp::create(
+              b, VectorType::get(copyAccess, b.getF32Type()));
+          for (int64_t i = 0; i < copyAccess; ++i)
+            access =
+                LLVM::InsertElementOp::create(b, access, from[c + i], b.i32(i));
+          b.store(access, b.gep(to, c * 4), 16);
+        }
+      }
+    });
+  }
+  return !sources.empty();
+}
+
+void KernelEmitter::emitLoadColvec(LoadColvecOp op) {
+  auto copy = colvecCopies.find(op.getSource());
+  if (copy == colvecCopies.end()) {
+    values[op.getResult()] = loadColumns(op.getSource(), index(op.getColumn()),
+                                         group(op.getColumn()));
+    return;
+  }
+  Value from = copiedColumns(copy->second, b.i32(sliceNumber));
+  Values result;
+  for (size_t c = 0; c < layout.columns.size(); c += copyAccess) {
+    Value access = b.load(VectorType::get(copyAccess, b.getF32Type()),
+                          b.gep(from, c * 4), 16);
+    for (int64_t i = 0; i < copyAccess; ++i)
+      result.push_back(vectorElement(b, access, i));
+  }
   values[op.getResult()] = result;
 }
 
 /// Element index of (row, column), as i64: M * N may pass 2^31.
-static Value rowStart(DeviceBuilder &b, Value row, int64_t columns) {
+static Value rowStart(DeviceBuilder &b, Value row, Value stride) {
   Value row64 = arith::ExtSIOp::create(b, b.getI64Type(), row);
-  return arith::MulIOp::create(b, row64, b.i64(columns));
+  return arith::MulIOp::create(b, row64, stride);
 }
 static Value elementIndex(DeviceBuilder &b, Value start, Value column) {
   Value column64 = arith::ExtSIOp::create(b, b.getI64Type(), column);
@@ -359,6 +446,10 @@ static Value elementIndex(DeviceBuilder &b, Value start, Value column) {
 }
 
 void KernelEmitter::emitLoadFrag(LoadFragOp op) {
+  if (op == ringFrag()) {
+    values[op.getResult()] = family.loadFrag(*this, op, sliceNumber);
+    return;
+  }
   auto type = cast<MemRefType>(op.getSource().getType());
   Type element = type.getElementType();
   Value lastRow = b.sub(numRows(), 1);
@@ -366,10 +457,10 @@ void KernelEmitter::emitLoadFrag(LoadFragOp op) {
   for (int64_t offset : layout.rows) {
     Value row = b.add(b.add(index(op.getRow()), layout.row), offset);
     row = b.select(b.less(row, numRows()), row, lastRow);
-    Value start = rowStart(b, row, type.getDimSize(1));
+    Value start = rowStart(b, row, rowStride(op.getSource()));
     for (Run run : runs(element)) {
-      Value column =
-          clampedColumn(op.getColumn(), run.first, type.getDimSize(1));
+      Value column = clampedColumn(index(op.getColumn()), group(op.getColumn()),
+                                   run.first, type.getDimSize(1));
       Value access = b.load(accessType(element, run.count),
                             b.elementPtr(pointer(op.getSource()), element,
                                          elementIndex(b, start, column)),
@@ -386,6 +477,14 @@ void KernelEmitter::emitStoreFrag(StoreFragOp op) {
   auto type = cast<MemRefType>(op.getTarget().getType());
   Type element = type.getElementType();
   Values frag = values[op.getValue()];
+  // Padding that is known as such must not keep what it was computed from
+  // alive.
+  for (size_t i = 0; i < frag.size(); ++i) {
+    Value inside = columnsInside(type.getDimSize(1), op.getColumn(),
+                                 i % layout.columns.size());
+    if (inside && matchPattern(inside, m_Zero()))
+      frag[i] = b.f32(0);
+  }
   if (family.storeBox(config(), element))
     return family.storeFrag(*this, op, sliceNumber, frag);
   Value base = pointer(op.getTarget());
@@ -393,7 +492,7 @@ void KernelEmitter::emitStoreFrag(StoreFragOp op) {
   for (int64_t r = 0, e = layout.rows.size(); r < e; ++r) {
     Value row = b.add(b.add(index(op.getRow()), layout.row), layout.rows[r]);
     b.ifThen(b.less(row, numRows()), [&] {
-      Value start = rowStart(b, row, type.getDimSize(1));
+      Value start = rowStart(b, row, rowStride(op.getTarget()));
       for (Run run : runs(element)) {
         Value column = b.add(index(op.getColumn()), layout.columns[run.first]);
         b.ifThen(

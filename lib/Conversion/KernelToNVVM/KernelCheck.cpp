@@ -98,6 +98,16 @@ LogicalResult Checker::checkArguments() {
     if (!ShapedType::isDynamic(columns) && columns % 8)
       return func.emitOpError()
              << "arrays must have a multiple of 8 columns, got " << memref;
+    if (memref.getLayout().isIdentity())
+      continue;
+    int64_t stride = memref.getStridesAndOffset().first.front();
+    int64_t bytes = memref.getElementTypeBitWidth() / 8;
+    if (!ShapedType::isDynamic(stride) &&
+        (stride < columns || stride > maxSize || stride * bytes % 16))
+      return func.emitOpError()
+             << "rows must start a multiple of 16 bytes apart, at least "
+             << columns << " and at most " << maxSize << " elements, got "
+             << memref;
   }
   return success();
 }
@@ -400,6 +410,8 @@ LogicalResult Checker::checkAccess(Operation *op) {
   }
   if (auto store = dyn_cast<StoreFragOp>(op)) {
     auto type = cast<MemRefType>(store.getTarget().getType());
+    if (!type.getLayout().isIdentity())
+      return op->emitOpError() << "needs a packed array, got " << type;
     return success(succeeded(checkRow(op, type, store.getRow())) &&
                    succeeded(checkColumn(op, type, store.getColumn())));
   }

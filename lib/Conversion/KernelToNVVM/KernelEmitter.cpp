@@ -59,6 +59,27 @@ int64_t KernelEmitter::stageBytes() {
   return slotOffset(ring.getProduce().getNumArguments() - 1);
 }
 
+LoadFragOp KernelEmitter::ringFrag() {
+  LoadFragOp frag;
+  bool isOnly = true;
+  kernel.walk([&](LoadFragOp op) {
+    isOnly &= !frag;
+    frag = op;
+  });
+  if (!frag || !isOnly || !frag.getSource().hasOneUse())
+    return {};
+  Type element = cast<MemRefType>(frag.getSource().getType()).getElementType();
+  if (!family.fragBox(config(), stageBytes(), element))
+    return {};
+  return frag;
+}
+
+MmaFamily::TmaBox KernelEmitter::ringFragBox() {
+  return *family.fragBox(
+      config(), stageBytes(),
+      cast<MemRefType>(ringFrag().getSource().getType()).getElementType());
+}
+
 int64_t KernelEmitter::allocateShared(int64_t bytes, int64_t alignment) {
   int64_t offset = llvm::alignTo(sharedBytes, alignment);
   sharedBytes = offset + bytes;
@@ -97,6 +118,18 @@ static StoreFragOp findStore(Value memref) {
   return {};
 }
 
+/// Elements from one row of an array to the next, kDynamic when only the launch
+/// knows.
+static int64_t staticRowStride(Value memref) {
+  return cast<MemRefType>(memref.getType()).getStridesAndOffset().first.front();
+}
+
+Value KernelEmitter::rowStride(Value memref) {
+  if (Value stride = rowStrides.lookup(memref))
+    return stride;
+  return b.i64(staticRowStride(memref));
+}
+
 static StringRef typeName(Type type) {
   return type.isBF16() ? "bf16" : type.isF16() ? "f16" : "f32";
 }
@@ -124,19 +157,22 @@ void KernelEmitter::createFunction() {
                                         b.getI8Type(), 128))),
        b.getNamedAttr("llvm.align", b.getI64IntegerAttr(64)),
        b.getNamedAttr("nvvm.grid_constant", b.getUnitAttr())});
+  LoadFragOp frag = ringFrag();
   for (Value argument : kernel.getArguments()) {
     if (!isa<MemRefType>(argument.getType()))
       continue;
     // What TMA loads and stores goes through tensor maps, the rest through
     // pointers; an array may need both.
-    bool loads = family.usesTensorMaps() && findLoad(ring, argument);
+    bool readsInRing = frag && frag.getSource() == argument;
+    bool loads =
+        family.usesTensorMaps() && (findLoad(ring, argument) || readsInRing);
     bool stores =
         findStore(argument) &&
         family.storeBox(config(),
                         cast<MemRefType>(argument.getType()).getElementType());
     bool isUsedDirectly =
         llvm::any_of(argument.getUsers(), [&](Operation *user) {
-          return !(loads && isa<LoadOp>(user)) &&
+          return !(loads && isa<LoadOp>(user)) && user != frag &&
                  !(stores && isa<StoreFragOp>(user));
         });
     if (loads || stores) {
@@ -148,6 +184,12 @@ void KernelEmitter::createFunction() {
       types.push_back(b.globalPtr());
       attributes.push_back(b.getDictionaryAttr({}));
       bind.push_back([=](Value value) { pointers[argument] = value; });
+      // Tensor maps have the stride in them.
+      if (ShapedType::isDynamic(staticRowStride(argument))) {
+        types.push_back(b.getI64Type());
+        attributes.push_back(b.getDictionaryAttr({}));
+        bind.push_back([=](Value value) { rowStrides[argument] = value; });
+      }
     }
   }
   types.push_back(b.getI32Type());
@@ -184,6 +226,7 @@ DictionaryAttr KernelEmitter::launchAbi() {
     return b.getNamedAttr(key, value);
   };
   auto integer = [&](int64_t value) { return b.getI64IntegerAttr(value); };
+  LoadFragOp frag = ringFrag();
   for (Value argument : kernel.getArguments()) {
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type)
@@ -197,13 +240,22 @@ DictionaryAttr KernelEmitter::launchAbi() {
       shape.push_back(ShapedType::isDynamic(size) ? Attribute(b.getUnitAttr())
                                                   : integer(size));
     Attribute operand = integer(operands.size());
-    operands.push_back(b.getDictionaryAttr(
-        {named("role", b.getStringAttr(isOutput ? "output" : "input")),
-         named("shape", b.getArrayAttr(shape)),
-         named("type", b.getStringAttr(typeName(type.getElementType())))}));
+    NamedAttrList description;
+    description.set("role", b.getStringAttr(isOutput ? "output" : "input"));
+    description.set("shape", b.getArrayAttr(shape));
+    description.set("type", b.getStringAttr(typeName(type.getElementType())));
+    if (!type.getLayout().isIdentity()) {
+      int64_t stride = staticRowStride(argument);
+      description.set("row_stride", ShapedType::isDynamic(stride)
+                                        ? Attribute(b.getUnitAttr())
+                                        : integer(stride));
+    }
+    operands.push_back(description.getDictionary(b.getContext()));
     if (tensorMaps.contains(argument)) {
-      MmaFamily::StoreBox box;
-      if (LoadOp load = findLoad(ring, argument)) {
+      MmaFamily::TmaBox box;
+      if (frag && frag.getSource() == argument) {
+        box = ringFragBox();
+      } else if (LoadOp load = findLoad(ring, argument)) {
         TmaBoxes boxes(cast<SmemType>(load.getTarget().getType()));
         box = {boxes.columns, boxes.rows, 128};
       } else {
@@ -218,6 +270,10 @@ DictionaryAttr KernelEmitter::launchAbi() {
     if (pointers.contains(argument))
       arguments.push_back(
           b.getDictionaryAttr({named("kind", b.getStringAttr("pointer")),
+                               named("operand", operand)}));
+    if (rowStrides.contains(argument))
+      arguments.push_back(
+          b.getDictionaryAttr({named("kind", b.getStringAttr("row_stride")),
                                named("operand", operand)}));
   }
   arguments.push_back(

@@ -52,10 +52,23 @@ public:
   Value tileStep();
   Value numTiles();
 
+  /// The one tile of another array that comes through the ring, too; may be
+  /// null. Its box.
+  LoadFragOp ringFrag();
+  MmaFamily::TmaBox ringFragBox();
+  /// Stages of the ring that a tile takes.
+  int64_t stagesPerTile() { return numKTiles() + (ringFrag() ? 1 : 0); }
+
   /// What row sums over a cluster need in shared memory: families with such a
   /// layout reserve it, and one thread initialises its barriers.
   void allocateExchanges();
   void initializeExchanges();
+
+  /// Persistent CTAs that stay in their columns read colvecs once: the threads
+  /// of the epilogue copy them to shared memory before their first tile, as f32
+  /// in the order of RowLayout. Returns whether there are any; a barrier must
+  /// follow.
+  bool copyColvecs();
 
   /// Families set this before emitBefore().
   RowLayout layout;
@@ -71,6 +84,8 @@ public:
   Value numRows() { return index(rowsArgument); }
   Value pointer(Value memref) { return pointers.lookup(memref); }
   Value tensorMap(Value memref) { return tensorMaps.lookup(memref); }
+  /// Elements from one row of a matrix to the next (i64).
+  Value rowStride(Value memref);
 
   /// Bytes of a slot, and its offset in a stage.
   int64_t slotBytes(int64_t slot);
@@ -103,13 +118,18 @@ private:
   void emitLoadFrag(LoadFragOp op);
   void emitStoreFrag(StoreFragOp op);
   void emitStoreRowvec(StoreRowvecOp op);
+  /// One slice's values of a vector over columns, from global memory; `column`
+  /// and `group` are as in index() and group().
+  Values loadColumns(Value source, Value column, Value group);
+  /// Address of this thread's values of slice `slice` (i32) in a copy.
+  Value copiedColumns(int64_t copy, Value slice);
   Values cloneScalars(mlir::Block &body, ValueRange arguments);
   Value convertFloat(Value value, mlir::Type type);
   /// The group of 8 columns with column `c` of the layout lies inside (null:
   /// all do). Sizes are multiples of 8: a group is inside or outside as a
   /// whole.
   Value columnsInside(int64_t size, Value column, int64_t c);
-  Value clampedColumn(Value column, int64_t c, int64_t size);
+  Value clampedColumn(Value column, Value group, int64_t c, int64_t size);
   struct Run {
     int64_t first, count; ///< in RowLayout::columns
   };
@@ -124,12 +144,14 @@ private:
   Value dynamicShared, rowsArgument, tile;
   int64_t sliceNumber = 0; ///< of the slice under way, where they are unrolled
   llvm::DenseMap<Value, Values> values;
-  llvm::DenseMap<Value, Value> pointers, tensorMaps;
+  llvm::DenseMap<Value, Value> pointers, tensorMaps, rowStrides;
   int64_t sharedBytes = 0;
   struct Exchange {
     int64_t slots = 0, barriers = 0; ///< offsets in shared memory
   };
   llvm::DenseMap<RowCombineOp, Exchange> exchanges;
+  /// Offset in shared memory of the copy of a vector over columns.
+  llvm::DenseMap<Value, int64_t> colvecCopies;
 };
 
 } // namespace flashnorm::kernel

@@ -35,7 +35,7 @@ struct RowLayout {
   int64_t run = 1;
   /// Lanes that share a row: neighbours, a power of two.
   int64_t lanesPerRow = 1;
-  mlir::Value laneInRow; ///< needed in clusters
+  mlir::Value laneInRow; ///< needed in clusters, and for colvecs
   /// Warps that share a row, and this thread's rank among them.
   int64_t warpsPerRow = 1;
   mlir::Value warpInRow;
@@ -45,6 +45,11 @@ struct RowLayout {
   bool isInCluster = false;
   mlir::Value round, team;
   int64_t numTeams = 1;
+  /// This thread's number among the `numColumnRanks` threads of the CTA that
+  /// hold the same columns: they share the work of copying colvecs to shared
+  /// memory.
+  mlir::Value columnRank;
+  int64_t numColumnRanks = 0;
 };
 
 class MmaFamily {
@@ -88,16 +93,36 @@ public:
 
   /// Boxes in which the family stores results of an element type by TMA; none:
   /// it stores through a pointer, and storeFrag is not called.
-  struct StoreBox {
+  struct TmaBox {
     int64_t columns, rows, swizzle;
   };
-  virtual std::optional<StoreBox> storeBox(ConfigAttr config,
-                                           mlir::Type elementType) {
+  virtual std::optional<TmaBox> storeBox(ConfigAttr config,
+                                         mlir::Type elementType) {
     return std::nullopt;
   }
   /// Stores a slice, rows outermost.
   virtual void storeFrag(KernelEmitter &emitter, StoreFragOp op, int64_t slice,
                          mlir::ValueRange frag) {}
+
+  /// Boxes in which a tile that the epilogue reads (kernel.load_frag) comes
+  /// into a stage of the ring of `stageBytes`, after those of the tile's
+  /// pipeline; none: it is read through a pointer, and the two below are not
+  /// called.
+  virtual std::optional<TmaBox> fragBox(ConfigAttr config, int64_t stageBytes,
+                                        mlir::Type elementType) {
+    return std::nullopt;
+  }
+  /// Reads a slice of it, rows outermost.
+  virtual Values loadFrag(KernelEmitter &emitter, LoadFragOp op,
+                          int64_t slice) {
+    return {};
+  }
+  /// All slices have been read.
+  virtual void endFrag(KernelEmitter &emitter) {}
+
+  /// Keeps what computes one slice apart from the next one: the compiler would
+  /// interleave them, and hold the intermediate values of several.
+  virtual void separateSlices(KernelEmitter &emitter) {}
 };
 
 std::unique_ptr<MmaFamily> createMmaSync();

@@ -168,7 +168,7 @@ void MmaSync::emitLoads(KernelEmitter &emitter, Value stageOffset, Value k) {
             b,
             arith::MulIOp::create(
                 b, arith::ExtSIOp::create(b, b.getI64Type(), globalRow),
-                b.i64(type.getDimSize(1))),
+                emitter.rowStride(load.getSource())),
             arith::ExtSIOp::create(b, b.getI64Type(), globalColumn));
         Value swizzled = b.bitXor(chunk, tile.mask(b, row));
         Value position = b.add(b.mul(row, tile.rowBytes()), b.shl(swizzled, 4));

@@ -54,7 +54,7 @@ std::pair<Value, Value> TmaRing::advance(Value stage, Value parity) {
 
 std::pair<Value, Value> TmaRing::skip(Value stage, Value parity) {
   DeviceBuilder &b = emitter.builder();
-  int64_t count = emitter.numKTiles();
+  int64_t count = emitter.stagesPerTile();
   Value next = b.add(stage, count % stages);
   Value wraps = b.less(b.i32(stages - 1), next);
   Value turned = b.bitXor(parity, count / stages % 2);
@@ -66,6 +66,30 @@ void TmaRing::prefetchTensorMaps() {
   DeviceBuilder &b = emitter.builder();
   for (LoadOp load : emitter.pipeline().getProduce().front().getOps<LoadOp>())
     b.prefetchTensorMap(emitter.tensorMap(load.getSource()));
+  if (LoadFragOp frag = emitter.ringFrag())
+    b.prefetchTensorMap(emitter.tensorMap(frag.getSource()));
+}
+
+/// The tile that the epilogue reads: boxes side by side in one stage.
+Values TmaRing::produceFrag(ValueRange position) {
+  DeviceBuilder &b = emitter.builder();
+  LoadFragOp frag = emitter.ringFrag();
+  MmaFamily::TmaBox box = emitter.ringFragBox();
+  int64_t boxBytes = box.rows * box.swizzle;
+  int64_t boxes = llvm::divideCeil(emitter.config().getTileN(), box.columns);
+  Value stage = position[0], parity = position[1];
+  b.mbarrierWait(emptyBarrier(stage), parity);
+  Value arrived = emitter.shared(full, b.shl(stage, 3));
+  b.mbarrierExpectTx(arrived, boxes * boxBytes);
+  Value stageOffset = b.mul(stage, emitter.stageBytes());
+  TileOriginOp origin = *emitter.func().getOps<TileOriginOp>().begin();
+  for (int64_t i = 0; i < boxes; ++i)
+    b.tmaLoad(emitter.shared(i * boxBytes, stageOffset),
+              emitter.tensorMap(frag.getSource()),
+              b.add(emitter.index(origin.getColumn()), i * box.columns),
+              emitter.index(origin.getRow()), arrived);
+  auto [nextStage, nextParity] = advance(stage, parity);
+  return {nextStage, nextParity};
 }
 
 Values TmaRing::produce(ValueRange position) {
@@ -75,7 +99,7 @@ Values TmaRing::produce(ValueRange position) {
   int64_t bytes = 0;
   for (LoadOp load : body.getOps<LoadOp>())
     bytes += TmaBoxes(cast<SmemType>(load.getTarget().getType())).totalBytes();
-  return b.loop(
+  Values end = b.loop(
       emitter.numKTiles(), position, [&](Value kTile, ValueRange carried) {
         Value stage = carried[0], parity = carried[1];
         b.mbarrierWait(emptyBarrier(stage), parity);
@@ -102,6 +126,7 @@ Values TmaRing::produce(ValueRange position) {
         auto [nextStage, nextParity] = advance(stage, parity);
         return Values{nextStage, nextParity};
       });
+  return emitter.ringFrag() ? produceFrag(end) : end;
 }
 
 LogicalResult TmaRing::check(FuncOp func, PipelineOp pipeline) {

@@ -45,6 +45,8 @@ public:
   static llvm::LogicalResult check(FuncOp func, PipelineOp pipeline);
 
 private:
+  Values produceFrag(ValueRange position);
+
   KernelEmitter &emitter;
   int64_t stages, consumers;
   int64_t full, empty, untouched; ///< offsets in shared memory

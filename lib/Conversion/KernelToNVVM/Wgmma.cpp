@@ -43,10 +43,17 @@ public:
                    int64_t slice) override;
   void writeSlice(KernelEmitter &emitter, Values &acc, int64_t slice,
                   ValueRange values) override;
-  std::optional<StoreBox> storeBox(ConfigAttr config,
-                                   Type elementType) override;
+  std::optional<TmaBox> storeBox(ConfigAttr config, Type elementType) override;
   void storeFrag(KernelEmitter &emitter, StoreFragOp op, int64_t slice,
                  ValueRange frag) override;
+  std::optional<TmaBox> fragBox(ConfigAttr config, int64_t stageBytes,
+                                Type elementType) override;
+  Values loadFrag(KernelEmitter &emitter, LoadFragOp op,
+                  int64_t slice) override;
+  void endFrag(KernelEmitter &emitter) override;
+  void separateSlices(KernelEmitter &emitter) override {
+    ring->schedulingBoundary();
+  }
 
 private:
   static int64_t numConsumers(ConfigAttr config) {
@@ -70,6 +77,9 @@ private:
   Value thread, lane, warp, consumer, groupM, groupN;
   /// First row of the warp in the tile.
   Value warpRow;
+  /// The ring, and the stage with the tile that the epilogue reads.
+  TmaRing *ring = nullptr;
+  Value fragStage;
   /// Shared memory of each store: a box for each consumer warp.
   llvm::DenseMap<StoreFragOp, int64_t> staging;
 };
@@ -153,6 +163,10 @@ void Wgmma::setUp(KernelEmitter &emitter) {
   layout.laneInRow = b.bitAnd(lane, 3);
   layout.team = consumer;
   layout.numTeams = numConsumers(config);
+  // With ping_pong all consumers have the same columns.
+  Value sharer = config.isPingPong() ? consumer : groupM;
+  layout.columnRank = b.add(b.mul(sharer, 32), b.shr(b.bitAnd(thread, 127), 2));
+  layout.numColumnRanks = 32 * (config.isPingPong() ? 2 : config.getWarpsM());
 }
 
 void Wgmma::emit(KernelEmitter &emitter) {
@@ -161,6 +175,7 @@ void Wgmma::emit(KernelEmitter &emitter) {
   setUp(emitter);
   // One arrival per warp that multiplies: each has read its part of the stage.
   TmaRing ring(emitter, config.getWarpsM() * config.getWarpsN() * 4);
+  this->ring = &ring;
   emitter.allocateExchanges();
   b.ifThen(b.equal(thread, 0), [&] {
     ring.initialize();
@@ -270,12 +285,18 @@ void Wgmma::emitStatistic(KernelEmitter &emitter, AccumulateTileOp op,
   emitter[op.getResult()] = sums;
 }
 
-/// Named barriers of the consumers that take turns: turnBarrier + consumer.
-static constexpr int64_t turnBarrier = 2;
+/// Named barriers of the consumers that take turns: turnBarrier + consumer; and
+/// the one that joins all of them.
+static constexpr int64_t turnBarrier = 2, consumersBarrier = 4;
 
 void Wgmma::emitConsumer(KernelEmitter &emitter, TmaRing &ring) {
   DeviceBuilder &b = emitter.builder();
   Value first = emitter.firstTile(), step = emitter.tileStep();
+  // Under the first loads of the pipeline.
+  emitter.setTile(first);
+  emitter.emitBefore();
+  if (emitter.copyColvecs())
+    b.barrier(consumersBarrier, 128 * numConsumers(emitter.config()));
   // Stage, parity, number of the tile.
   Values position{b.i32(0), b.i32(0), b.i32(0)};
   if (emitter.config().isPingPong()) {
@@ -366,6 +387,14 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
           next.append(values.begin() + accCount, values.end());
           return next;
         });
+  Value stage = results[0], parity = results[1];
+  if (emitter.ringFrag()) {
+    // Before the other one's turn: a wait tells a phase from the next one, but
+    // not from the one after that, so that nobody may be a phase ahead.
+    ring.waitFull(stage, parity);
+    fragStage = stage;
+    std::tie(stage, parity) = ring.advance(stage, parity);
+  }
   // The other one's turn, if it has a tile after this one.
   if (isPingPong)
     b.ifThen(b.less(b.add(tile, emitter.tileStep()), emitter.numTiles()), [&] {
@@ -383,9 +412,8 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
   emitter.layout.round = position[2];
   emitter.emitAfter();
   Value round = b.add(position[2], 1);
-  if (!isPingPong)
-    return {results[0], results[1], round};
-  auto [stage, parity] = ring.skip(results[0], results[1]);
+  if (isPingPong)
+    std::tie(stage, parity) = ring.skip(stage, parity);
   return {stage, parity, round};
 }
 
@@ -408,38 +436,39 @@ void Wgmma::writeSlice(KernelEmitter &emitter, Values &acc, int64_t slice,
 // Stores
 //===----------------------------------------------------------------------===//
 
-std::optional<MmaFamily::StoreBox> Wgmma::storeBox(ConfigAttr config,
-                                                   Type elementType) {
-  // A warp's rows, and as many columns as 128 bytes hold or half of them:
-  // boxes must not hang over the warpgroup's columns.
+/// Shared memory of a warp for each result: 16 rows of 128 bytes.
+static constexpr int64_t storeBytes = 2048;
+
+std::optional<MmaFamily::TmaBox> Wgmma::storeBox(ConfigAttr config,
+                                                 Type elementType) {
+  // A warp's rows, and the columns of a slice.
   int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
-  int64_t columns = config.getTileN() / config.getWarpsN();
-  int64_t box = bytes == 2 && columns % 64 == 0 ? 64 : 32;
-  return StoreBox{box, 16, box * bytes};
+  int64_t columns = RowLayout().sliceColumns;
+  return TmaBox{columns, 16, columns * bytes};
 }
 
 void Wgmma::storeFrag(KernelEmitter &emitter, StoreFragOp op, int64_t slice,
                       ValueRange frag) {
   DeviceBuilder &b = emitter.builder();
   Type element = cast<MemRefType>(op.getTarget().getType()).getElementType();
-  StoreBox box = *storeBox(emitter.config(), element);
-  const RowLayout &layout = emitter.layout;
+  TmaBox box = *storeBox(emitter.config(), element);
   int64_t boxBytes = box.swizzle * box.rows;
+  // Of 16-bit results, one box is filled while another one is stored.
+  int64_t numBoxes = storeBytes / boxBytes;
   auto insertion = staging.try_emplace(op, 0);
-  int64_t &offset = insertion.first->second;
   if (insertion.second) // swizzles repeat after 1024 bytes
-    offset = emitter.allocateShared(
-        4 * numConsumers(emitter.config()) * boxBytes, 1024);
-  Value warpOffset = b.mul(b.sub(warp, 4), boxBytes);
-  int64_t slicesInBox = box.columns / layout.sliceColumns;
-  int64_t part = slice % slicesInBox;
+    insertion.first->second = emitter.allocateShared(
+        4 * numConsumers(emitter.config()) * storeBytes, 1024);
+  int64_t offset = insertion.first->second + slice % numBoxes * boxBytes;
+  Value warpOffset = b.mul(b.sub(warp, 4), storeBytes);
   Value isStoring = b.equal(lane, 0);
 
-  // The store before has read the box.
-  if (part == 0) {
-    b.ifThen(isStoring, [&] { b.bulkWaitRead(); });
-    b.syncWarp();
-  }
+  // The store that was last in the box has read it. With an odd number of
+  // slices the tile before ended with the box that this one begins with.
+  bool isLastOfBefore = slice == 0 && emitter.layout.numSlices % numBoxes != 0;
+  b.ifThen(isStoring,
+           [&] { b.bulkWaitRead(isLastOfBefore ? 0 : numBoxes - 1); });
+  b.syncWarp();
   // 16-byte chunks of a row are xored with row bits: TMA's swizzle.
   auto chunkAddress = [&](Value row, Value chunk, Value inChunk) {
     Value mask =
@@ -461,8 +490,7 @@ void Wgmma::storeFrag(KernelEmitter &emitter, StoreFragOp op, int64_t slice,
         int64_t r = matrix % 2, c = 4 * step + matrix / 2 * 2;
         matrices.push_back(b.pack(at(r, c), at(r, c + 1), element));
       }
-      b.stMatrix(chunkAddress(row, b.add(half, part * 4 + step * 2), Value()),
-                 matrices);
+      b.stMatrix(chunkAddress(row, b.add(half, step * 2), Value()), matrices);
     }
   } else {
     Value inChunk = b.shl(b.bitAnd(lane, 1), 3);
@@ -477,15 +505,64 @@ void Wgmma::storeFrag(KernelEmitter &emitter, StoreFragOp op, int64_t slice,
         b.store(pair, chunkAddress(row, b.add(half, c), inChunk), 8);
       }
   }
-  if (part != slicesInBox - 1)
-    return;
   b.fenceProxyAsync();
   b.syncWarp();
   b.ifThen(isStoring, [&] {
     b.tmaStore(emitter.tensorMap(op.getTarget()),
                emitter.shared(offset, warpOffset),
-               b.sub(emitter.group(op.getColumn()), part * layout.sliceColumns),
+               emitter.group(op.getColumn()),
                b.add(emitter.index(op.getRow()), warpRow));
     b.bulkCommit();
   });
+}
+
+//===----------------------------------------------------------------------===//
+// A tile of another array, through the ring
+//===----------------------------------------------------------------------===//
+
+std::optional<MmaFamily::TmaBox>
+Wgmma::fragBox(ConfigAttr config, int64_t stageBytes, Type elementType) {
+  // ldmatrix reads 16-bit elements.
+  if (elementType.getIntOrFloatBitWidth() != 16)
+    return std::nullopt;
+  TmaBox box{64, config.getTileM(), 128};
+  int64_t boxes = llvm::divideCeil(config.getTileN(), box.columns);
+  if (boxes * box.rows * box.swizzle > stageBytes)
+    return std::nullopt;
+  return box;
+}
+
+Values Wgmma::loadFrag(KernelEmitter &emitter, LoadFragOp op, int64_t slice) {
+  DeviceBuilder &b = emitter.builder();
+  Type element = cast<MemRefType>(op.getSource().getType()).getElementType();
+  TmaBox box = emitter.ringFragBox();
+  const RowLayout &layout = emitter.layout;
+  Value column = b.add(layout.groupColumn, slice * layout.sliceColumns);
+  Value inBox = b.rem(column, box.columns);
+  Value row = b.add(warpRow, b.bitAnd(lane, 15)), half = b.shr(lane, 4);
+  Value base =
+      b.add(b.mul(fragStage, emitter.stageBytes()),
+            b.add(b.mul(b.div(column, box.columns), box.rows * box.swizzle),
+                  b.mul(row, box.swizzle)));
+  // The matrices of storeFrag.
+  Values values(16);
+  for (int64_t step = 0; step < 2; ++step) {
+    Value chunk = b.bitXor(b.add(b.shr(inBox, 3), b.add(half, step * 2)),
+                           b.bitAnd(row, 7));
+    Values matrices = b.ldMatrix(
+        emitter.shared(0, b.add(base, b.shl(chunk, 4))), /*transpose=*/false);
+    for (int64_t matrix = 0; matrix < 4; ++matrix) {
+      int64_t r = matrix % 2, c = 4 * step + matrix / 2 * 2;
+      std::tie(values[r * 8 + c], values[r * 8 + c + 1]) =
+          b.unpack(matrices[matrix], element);
+    }
+  }
+  return values;
+}
+
+void Wgmma::endFrag(KernelEmitter &emitter) {
+  DeviceBuilder &b = emitter.builder();
+  b.syncWarp();
+  b.ifThen(b.equal(lane, 0), [&] { ring->release(fragStage); });
+  ring->schedulingBoundary();
 }

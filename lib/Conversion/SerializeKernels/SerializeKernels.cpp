@@ -92,7 +92,7 @@ DictionaryAttr SerializeKernels::manifest(gpu::GPUModuleOp module,
        b.getNamedAttr("kernels", b.getArrayAttr(kernels)),
        b.getNamedAttr("module", module.getSymNameAttr()),
        b.getNamedAttr("ptx_version", b.getI64IntegerAttr(version)),
-       b.getNamedAttr("version", b.getI64IntegerAttr(2))});
+       b.getNamedAttr("version", b.getI64IntegerAttr(3))});
 }
 
 LogicalResult SerializeKernels::serialize(gpu::GPUModuleOp module) {

@@ -137,23 +137,89 @@ func.func @wide_layer(%x: tensor<?x128xbf16>, %w: tensor<64x128xbf16>,
 // CHECK: %[[TOTAL:.+]] = kernel.row_combine %[[PASS1]]#1
 // CHECK: %[[MEAN:.+]] = kernel.map %[[TOTAL]]
 // CHECK: arith.divf
-// CHECK: %[[PASS2:.+]] = kernel.for_slices %[[PASS1]]#0 init
+// CHECK: %[[PASS2:.+]]:2 = kernel.for_slices %[[PASS1]]#0 init
 // CHECK: %[[CENTRED:.+]] = kernel.map %{{.+}}, %[[MEAN]]
 // CHECK: arith.subf
-// CHECK: kernel.accumulate sumsq %[[CENTRED]]
-// CHECK: %[[SQUARES:.+]] = kernel.row_combine %[[PASS2]]
+// CHECK: %[[Q:.+]] = kernel.accumulate sumsq %[[CENTRED]]
+// CHECK-NEXT: kernel.yield %[[CENTRED]], %[[Q]]
+// CHECK: %[[SQUARES:.+]] = kernel.row_combine %[[PASS2]]#1
 // CHECK: %[[SCALE:.+]] = kernel.map %[[SQUARES]]
 // CHECK: math.rsqrt
-// CHECK: kernel.for_slices %[[PASS1]]#0 :
+// CHECK: kernel.for_slices %[[PASS2]]#0 :
 // CHECK-DAG: %[[G:.+]] = kernel.load_colvec %[[GAMMA]]
 // CHECK-DAG: %[[BT:.+]] = kernel.load_colvec %[[BETA]]
-// CHECK: kernel.map %{{.+}}, %[[SCALE]], %[[MEAN]], %[[G]], %[[BT]]
-// CHECK-NEXT: ^bb0(%[[V:.+]]: f32, %[[R:.+]]: f32, %[[M:.+]]: f32, %[[G:.+]]: f32, %[[B:.+]]: f32):
-// CHECK-NEXT: %[[D:.+]] = arith.subf %[[V]], %[[M]] : f32
-// CHECK-NEXT: %[[E:.+]] = arith.mulf %[[D]], %[[R]] : f32
-// CHECK-NEXT: %[[F:.+]] = arith.mulf %[[E]], %[[G]] : f32
-// CHECK-NEXT: arith.addf %[[F]], %[[B]] : f32
+// CHECK: kernel.map %{{.+}}, %[[SCALE]], %[[G]], %[[BT]]
+// CHECK-NEXT: ^bb0(%[[V:.+]]: f32, %[[R:.+]]: f32, %[[G:.+]]: f32, %[[B:.+]]: f32):
+// CHECK-NEXT: %[[E:.+]] = arith.mulf %[[V]], %[[R]] : f32
+// CHECK-NEXT: math.fma %[[E]], %[[G]], %[[B]] : f32
 // CHECK: kernel.store_frag %{{.+}}, %[[Y]]
+
+// -----
+
+// In tensor memory the accumulator stays as it is: the mean is subtracted twice.
+// CHECK-LABEL: func.func @wide_layer_tmem
+func.func @wide_layer_tmem(%x: tensor<?x128xbf16>, %w: tensor<64x128xbf16>,
+    %init: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x128xbf16>, tensor<64x128xbf16>)
+      outs(%init : tensor<?x64xbf16>)
+      {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>,
+       plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_100a", family = tcgen05,
+                              tile = [128, 64, 64], warps = [1, 1], stages = 4>}
+      -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
+}
+// CHECK: %[[ACC:.+]] = kernel.pipeline
+// CHECK: kernel.for_slices %[[ACC]] init
+// CHECK: kernel.for_slices %[[ACC]] init
+// CHECK: arith.subf
+// CHECK: kernel.for_slices %[[ACC]] :
+// CHECK: arith.subf
+
+// -----
+
+// Rows at a distance: the layout says which, or that the launch does. A slice of
+// columns becomes a view when it is bufferized.
+// CHECK-LABEL: func.func @strided
+func.func @strided(%x: memref<4x?x128xbf16, strided<[?, 384, 1], offset: ?>>,
+    %w: memref<128x64xbf16, strided<[192, 1]>>, %r: memref<4x?x64xbf16, strided<[?, ?, ?], offset: ?>>,
+    %y: memref<4x?x64xbf16>) {
+  flashnorm.matmul
+      ins(%x, %w : memref<4x?x128xbf16, strided<[?, 384, 1], offset: ?>>, memref<128x64xbf16, strided<[192, 1]>>)
+      residual(%r : memref<4x?x64xbf16, strided<[?, ?, ?], offset: ?>>)
+      outs(%y : memref<4x?x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}
+// CHECK: kernel.func @gemm_64x128(%{{.+}}: memref<?x128xbf16, strided<[?, 1]>>, %{{.+}}: memref<128x64xbf16, strided<[192, 1]>>, %{{.+}}: memref<?x64xbf16, strided<[?, 1]>>, %{{.+}}: memref<?x64xbf16>,
+
+// -----
+
+// CHECK-LABEL: func.func @slices
+func.func @slices(%qkv: tensor<?x384xbf16>, %w: tensor<128x64xbf16>,
+    %init: tensor<?x64xbf16>) -> (tensor<?x64xbf16>, tensor<?x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %qkv, %c0 : tensor<?x384xbf16>
+  %x = tensor.extract_slice %qkv[0, 128] [%m, 128] [1, 1] : tensor<?x384xbf16> to tensor<?x128xbf16>
+  // CHECK: flashnorm.launch @kernels::@[[STRIDED:.+]] ins
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x128xbf16>, tensor<128x64xbf16>)
+      outs(%init : tensor<?x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+      -> tensor<?x64xbf16>
+  // Of whole rows it is packed: another kernel.
+  %all = tensor.empty(%m) : tensor<?x128xbf16>
+  %rows = tensor.extract_slice %all[8, 0] [%m, 128] [1, 1] : tensor<?x128xbf16> to tensor<?x128xbf16>
+  // CHECK: flashnorm.launch @kernels::@[[PACKED:.+]] ins
+  %z = flashnorm.matmul ins(%rows, %w : tensor<?x128xbf16>, tensor<128x64xbf16>)
+      outs(%init : tensor<?x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+      -> tensor<?x64xbf16>
+  return %y, %z : tensor<?x64xbf16>, tensor<?x64xbf16>
+}
+// CHECK: kernel.func @[[STRIDED]](%{{.+}}: memref<?x128xbf16, strided<[?, 1]>>
+// CHECK: kernel.func @[[PACKED]](%{{.+}}: memref<?x128xbf16>
 
 // -----
 

@@ -805,3 +805,99 @@ gpu.module @kernels {
     kernel.return
   }
 }
+
+// -----
+
+!slot = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+!frag = !kernel.frag<64x32>
+gpu.module @kernels {
+  // expected-error @below {{rows must start a multiple of 16 bytes apart, at least 128 and at most 1073741824 elements, got 'memref<?x128xbf16, strided<[132, 1]>>'}}
+  kernel.func @unaligned_rows(%x: memref<?x128xbf16, strided<[132, 1]>>, %w: memref<64x128xbf16>,
+      %y: memref<?x64xbf16>, %rows: index)
+      config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [2, 2]>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !slot, %b: !slot):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16, strided<[132, 1]>>, !slot
+      kernel.load %w[%column, %k] to %b : memref<64x128xbf16>, !slot
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !slot, %b: !slot, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !slot, !slot, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.for_slices %acc : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      kernel.store_frag %f, %y[%row, %at] : !frag, memref<?x64xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}
+
+// -----
+
+!slot = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+!frag = !kernel.frag<64x32>
+gpu.module @kernels {
+  // expected-error @below {{rows must start a multiple of 16 bytes apart, at least 128 and}}
+  kernel.func @overlapping_rows(%x: memref<?x128xbf16, strided<[64, 1]>>, %w: memref<64x128xbf16>,
+      %y: memref<?x64xbf16>, %rows: index)
+      config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [2, 2]>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !slot, %b: !slot):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16, strided<[64, 1]>>, !slot
+      kernel.load %w[%column, %k] to %b : memref<64x128xbf16>, !slot
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !slot, %b: !slot, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !slot, !slot, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.for_slices %acc : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      kernel.store_frag %f, %y[%row, %at] : !frag, memref<?x64xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}
+
+// -----
+
+!slot = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+!frag = !kernel.frag<64x32>
+gpu.module @kernels {
+  kernel.func @strided_store(%x: memref<?x128xbf16>, %w: memref<64x128xbf16>,
+      %y: memref<?x64xbf16, strided<[?, 1]>>, %rows: index)
+      config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [2, 2]>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !slot, %b: !slot):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !slot
+      kernel.load %w[%column, %k] to %b : memref<64x128xbf16>, !slot
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !slot, %b: !slot, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !slot, !slot, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.for_slices %acc : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      // expected-error @below {{needs a packed array, got 'memref<?x64xbf16, strided<[?, 1]>>'}}
+      kernel.store_frag %f, %y[%row, %at] : !frag, memref<?x64xbf16, strided<[?, 1]>>
+      kernel.yield
+    }
+    kernel.return
+  }
+}

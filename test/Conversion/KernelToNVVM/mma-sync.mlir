@@ -179,3 +179,44 @@ gpu.module @kernels {
     kernel.return
   }
 }
+
+// -----
+
+// Rows at a distance: a parameter behind the pointer where only the launch knows
+// it, a constant where the type has it.
+// CHECK-LABEL: llvm.func @strided(
+// CHECK-SAME: %[[X:.+]]: !llvm.ptr<1>, %[[STRIDE:.+]]: i64, %[[W:.+]]: !llvm.ptr<1>, %[[Y:.+]]: !llvm.ptr<1>, %{{.+}}: i32)
+// CHECK-SAME: arguments = [{kind = "pointer", operand = 0 : i64}, {kind = "row_stride", operand = 0 : i64}, {kind = "pointer", operand = 1 : i64}, {kind = "pointer", operand = 2 : i64}, {kind = "rows"}]
+// CHECK-SAME: operands = [{role = "input", row_stride, shape = [unit, 64], type = "bf16"}, {role = "input", row_stride = 96 : i64, shape = [64, 64], type = "bf16"}
+// CHECK-DAG: %[[C96:.+]] = arith.constant 96 : i64
+// CHECK: arith.muli %{{.+}}, %[[STRIDE]] : i64
+// CHECK: arith.muli %{{.+}}, %[[C96]] : i64
+!slot = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+!frag = !kernel.frag<64x32>
+gpu.module @kernels {
+  kernel.func @strided(%x: memref<?x64xbf16, strided<[?, 1]>>,
+      %w: memref<64x64xbf16, strided<[96, 1]>>, %y: memref<?x64xbf16>,
+      %rows: index)
+      config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [2, 2]>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(64) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !slot, %b: !slot):
+      kernel.load %x[%row, %k] to %a : memref<?x64xbf16, strided<[?, 1]>>, !slot
+      kernel.load %w[%column, %k] to %b : memref<64x64xbf16, strided<[96, 1]>>, !slot
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !slot, %b: !slot, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !slot, !slot, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.for_slices %acc : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      kernel.store_frag %f, %y[%row, %at] : !frag, memref<?x64xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}

@@ -10,7 +10,7 @@
 // CHECK-SAME: %[[ROWS:[a-z0-9]+]]: i32)
 // CHECK-SAME: {box = [64, 128], kind = "tensor_map", operand = 0 : i64, swizzle = 128 : i64}
 // CHECK-SAME: {box = [64, 64], kind = "tensor_map", operand = 1 : i64, swizzle = 128 : i64}
-// CHECK-SAME: {box = [64, 16], kind = "tensor_map", operand = 2 : i64, swizzle = 128 : i64}, {kind = "rows"}
+// CHECK-SAME: {box = [32, 16], kind = "tensor_map", operand = 2 : i64, swizzle = 64 : i64}, {kind = "rows"}
 // CHECK-SAME: block = 384 : i64
 // CHECK-SAME: ctas_per_sm = 1 : i64
 // CHECK-SAME: shared_memory = 91136 : i64
@@ -82,10 +82,11 @@
 // CHECK: scf.while
 // CHECK-NEXT: nvvm.mbarrier.try_wait %{{.+}}, %c1_i32
 
-// A warp's 16 rows and 64 columns, in halves, when TMA has read the box before.
-// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
+// A warp's 16 rows of each slice, in two boxes: the one before the last has been
+// read.
+// CHECK-COUNT-2: nvvm.cp.async.bulk.wait_group 1 {read}
 // CHECK: nvvm.bar.warp.sync
-// CHECK-COUNT-4: nvvm.stmatrix
+// CHECK-COUNT-2: nvvm.stmatrix
 // CHECK: nvvm.fence.proxy
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[Y]]
@@ -315,6 +316,76 @@ gpu.module @kernels {
         kernel.yield %u : f32
       } -> !frag
       kernel.store_frag %g, %y[%row, %at] : !frag, memref<?x128xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}
+
+// -----
+
+// A residual comes through the ring: a tensor map with boxes of all rows, a stage
+// behind those of the tile, ldmatrix, a release. Bias and weight are copied to
+// shared memory before the first tile, and read 16 bytes at a time. Rows of x and
+// of the residual may be at any distance: tensor maps have it.
+// CHECK-LABEL: llvm.func @epilogue
+// CHECK-SAME: {box = [64, 64], kind = "tensor_map", operand = 3 : i64, swizzle = 128 : i64}
+// CHECK-SAME: {kind = "rows"}]
+// CHECK-SAME: operands = [{role = "input", row_stride, shape = [unit, 128], type = "bf16"}
+// CHECK-SAME: {role = "input", row_stride = 192 : i64, shape = [unit, 64], type = "bf16"}
+// CHECK: nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c16384_i32
+// CHECK: nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c8192_i32
+// CHECK-COUNT-1: nvvm.cp.async.bulk.tensor.shared.cluster.global
+// CHECK: llvm.load %{{.+}} {alignment = 4 : i64} : !llvm.ptr<1> -> vector<2xbf16>
+// CHECK: llvm.store %{{.+}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
+// CHECK: nvvm.barrier id = %c4_i32 number_of_threads = %c128_i32
+// CHECK: wgmma.wait_group.sync.aligned 0;
+// CHECK: nvvm.mbarrier.try_wait
+// CHECK-NOT: llvm.load %{{.+}} !llvm.ptr<1>
+// CHECK: nvvm.ldmatrix
+// CHECK: llvm.load %{{.+}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// CHECK: nvvm.bar.warp.sync
+// CHECK: nvvm.mbarrier.arrive
+// CHECK: nvvm.stmatrix
+!a = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+!frag = !kernel.frag<64x32>
+!columns = !kernel.colvec<32>
+gpu.module @kernels {
+  kernel.func @epilogue(%x: memref<?x128xbf16, strided<[?, 1]>>,
+      %w: memref<64x128xbf16>, %g: memref<64xbf16>,
+      %r: memref<?x64xbf16, strided<[192, 1]>>, %y: memref<?x64xbf16>,
+      %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %p = kernel.pipeline bound(128) step(64) stages(3)
+        init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !a):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16, strided<[?, 1]>>, !a
+      kernel.load %w[%column, %k] to %b : memref<64x128xbf16>, !a
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !a, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !a, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    %sum = kernel.for_slices %p : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      %s = kernel.load_frag %r[%row, %at] : memref<?x64xbf16, strided<[192, 1]>>, !frag
+      %c = kernel.load_colvec %g[%at] : memref<64xbf16>, !columns
+      %o = kernel.map %f, %s, %c : !frag, !frag, !columns {
+      ^bb0(%v: f32, %u: f32, %t: f32):
+        %m = math.fma %v, %t, %u : f32
+        kernel.yield %m : f32
+      } -> !frag
+      kernel.yield %o : !frag
+    } -> !acc
+    kernel.for_slices %sum : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      kernel.store_frag %f, %y[%row, %at] : !frag, memref<?x64xbf16>
       kernel.yield
     }
     kernel.return

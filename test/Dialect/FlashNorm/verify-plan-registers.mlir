@@ -66,3 +66,19 @@ func.func @masked_slice(%x: tensor<?x256xbf16>, %w: tensor<88x256xbf16>, %init: 
       -> tensor<?x88xbf16>
   return %y : tensor<?x88xbf16>
 }
+
+// -----
+
+// Two consumer warpgroups, columns beyond N, an activation and a residual.
+func.func @wgmma_masked(%x: tensor<?x512xbf16>, %w: tensor<232x512xbf16>, %r: tensor<?x232xbf16>,
+                        %o: tensor<?x232xbf16>) -> tensor<?x232xbf16> {
+  // expected-error @below {{plan cannot run: needs about 256 registers in a thread; two consumer warpgroups of wgmma have 232}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x512xbf16>, tensor<232x512xbf16>) residual(%r : tensor<?x232xbf16>)
+      outs(%o : tensor<?x232xbf16>)
+      {transpose_weight, activation = #flashnorm.activation<gelu_tanh>,
+       post_norm = #flashnorm.norm<rms, eps = 1.0e-05>,
+       plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma,
+                              tile = [64, 256, 64], warps = [1, 1], stages = 4, schedule = ping_pong>}
+      -> tensor<?x232xbf16>
+  return %y : tensor<?x232xbf16>
+}

@@ -79,7 +79,7 @@ func.func private @type() -> !kernel.colvec<0>
 
 // -----
 
-// expected-error @below {{arguments must be an index or memrefs of rank 1 or 2 without padding, got 'i32'}}
+// expected-error @below {{arguments must be an index or memrefs of rank 1 or 2, packed or strided<[?, 1]>, got 'i32'}}
 kernel.func @arguments(%x: i32, %rows: index)
     config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [2, 2]>) {
   kernel.return
@@ -87,7 +87,7 @@ kernel.func @arguments(%x: i32, %rows: index)
 
 // -----
 
-// expected-error @below {{arguments must be an index or memrefs of rank 1 or 2 without padding, got 'memref<?x8x8xbf16>'}}
+// expected-error @below {{arguments must be an index or memrefs of rank 1 or 2, packed or strided<[?, 1]>, got 'memref<?x8x8xbf16>'}}
 kernel.func @arguments(%x: memref<?x8x8xbf16>, %rows: index)
     config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [2, 2]>) {
   kernel.return
@@ -95,8 +95,8 @@ kernel.func @arguments(%x: memref<?x8x8xbf16>, %rows: index)
 
 // -----
 
-// expected-error @below {{arguments must be an index or memrefs of rank 1 or 2 without padding, got 'memref<?x8xbf16, strided<[16, 1]>>'}}
-kernel.func @arguments(%x: memref<?x8xbf16, strided<[16, 1]>>, %rows: index)
+// expected-error @below {{arguments must be an index or memrefs of rank 1 or 2, packed or strided<[?, 1]>, got 'memref<?x8xbf16, strided<[1, 16]>>'}}
+kernel.func @arguments(%x: memref<?x8xbf16, strided<[1, 16]>>, %rows: index)
     config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [2, 2]>) {
   kernel.return
 }

@@ -63,11 +63,18 @@ char *address(const Function &function, void **parameters, size_t index) {
   return *static_cast<char **>(parameters[index]);
 }
 
-/// copy(input, output, rows): rows of 8 times 2 bytes.
+/// copy(input, output, rows): rows of 8 times 2 bytes; those of the input are
+/// as far apart as its tensor map says.
 void runCopy(const Function &function, void **parameters, int64_t extra) {
   int32_t rows = *static_cast<int32_t *>(parameters[2]);
-  std::memcpy(address(function, parameters, 1),
-              address(function, parameters, 0), rows * 16 + extra);
+  uint64_t stride = function.parameters[0] == 128
+                        ? static_cast<Map *>(parameters[0])->stride
+                        : 16;
+  const char *from = address(function, parameters, 0);
+  char *to = address(function, parameters, 1);
+  for (int32_t row = 0; row < rows; ++row)
+    std::memcpy(to + row * 16, from + row * stride, 16);
+  std::memset(to + rows * 16, 0, extra);
 }
 
 /// The next line of PTX: ".visible .entry name(", then for each parameter

@@ -9,8 +9,10 @@
 //   npy FILE [COPY]                  prints an array, and writes it again
 //   round VALUE...                   a value in each element type
 //   launch MANIFEST IMAGE KERNEL[,guards][,time][,shape=AxB][,strided]
-//                                    runs a kernel on 2-byte operands that
-//                                    count from 1, and prints the last one
+//          [,gap=N][,offset=N]       runs a kernel on 2-byte operands that
+//                                    count from 1, and prints the last one;
+//                                    N elements (strided: 3) after each row,
+//                                    and before the first
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,19 +79,22 @@ static void printRounded(StringRef text) {
   llvm::outs() << '\n';
 }
 
-/// An operand in host memory, with a gap after each row if strided.
+/// An operand in host memory, with a gap after each row and an offset from a
+/// multiple of 16 bytes, both in elements.
 static StridedView makeView(std::vector<int16_t> &memory,
-                            llvm::ArrayRef<int64_t> shape, bool strided) {
+                            llvm::ArrayRef<int64_t> shape, int64_t gap,
+                            int64_t offset) {
   StridedView view;
   view.sizes.assign(shape.begin(), shape.end());
   view.strides.resize(shape.size());
   int64_t size = 1;
   for (size_t dim = shape.size(); dim-- > 0;) {
     view.strides[dim] = size;
-    size *= shape[dim] + (strided && dim + 1 == shape.size() ? 3 : 0);
+    size *= shape[dim] + (dim + 1 == shape.size() ? gap : 0);
   }
-  memory.assign(size, -1);
-  view.data = reinterpret_cast<char *>(memory.data());
+  // operator new aligns to 16 bytes.
+  memory.assign(offset + size, -1);
+  view.data = reinterpret_cast<char *>(memory.data() + offset);
   return view;
 }
 
@@ -99,7 +104,7 @@ static Error launch(StringRef manifestPath, StringRef imagePath,
   spec.split(words, ',');
   LauncherOptions options;
   llvm::SmallVector<int64_t> shape = {4, 8};
-  bool strided = llvm::is_contained(words, "strided");
+  int64_t gap = llvm::is_contained(words, "strided") ? 3 : 0, offset = 0;
   options.checkGuards = llvm::is_contained(words, "guards");
   options.timeRepetitions = llvm::is_contained(words, "time") ? 3 : 0;
   for (StringRef word : words)
@@ -107,6 +112,10 @@ static Error launch(StringRef manifestPath, StringRef imagePath,
       shape.clear();
       for (StringRef size : llvm::split(word, 'x'))
         llvm::to_integer(size, shape.emplace_back());
+    } else if (word.consume_front("gap=")) {
+      llvm::to_integer(word, gap);
+    } else if (word.consume_front("offset=")) {
+      llvm::to_integer(word, offset);
     }
 
   Expected<std::string> text = readFile(manifestPath),
@@ -124,8 +133,8 @@ static Error launch(StringRef manifestPath, StringRef imagePath,
     return error;
 
   std::vector<int16_t> inputMemory, outputMemory;
-  StridedView input = makeView(inputMemory, shape, strided),
-              output = makeView(outputMemory, shape, strided);
+  StridedView input = makeView(inputMemory, shape, gap, offset),
+              output = makeView(outputMemory, shape, gap, offset);
   std::vector<int16_t> counting(countElements(shape).value_or(0));
   for (auto [i, value] : llvm::enumerate(counting))
     value = i + 1;
@@ -149,6 +158,9 @@ static Error launch(StringRef manifestPath, StringRef imagePath,
   for (int16_t value : outputMemory)
     llvm::outs() << ' ' << value;
   llvm::outs() << '\n';
+  for (const LaunchFallback &fallback : launcher.getFallbacks())
+    llvm::outs() << fallback.kernel << " operand " << fallback.operand << ": "
+                 << fallback.reason << '\n';
   for (const LaunchTime &time : launcher.getTimes())
     llvm::outs() << time.kernel << ' ' << time.rows << " rows "
                  << llvm::format("%g", time.milliseconds) << " ms\n";

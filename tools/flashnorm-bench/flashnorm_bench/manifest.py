@@ -1,11 +1,11 @@
 """What a launch needs to know of a kernel: the part of manifest.json that
-docs/LaunchABI.md defines, version 2."""
+docs/LaunchABI.md defines, version 3."""
 
 import dataclasses
 import json
 import os
 
-VERSION = 2
+VERSION = 3
 
 
 class ManifestError(Exception):
@@ -51,6 +51,10 @@ class Kernel:
                 raise ManifestError(
                     f"kernel '{self.name}': operand {number} has shape "
                     f"{list(shape)}; its manifest says {expected}")
+            if "row_stride" in operand:
+                raise ManifestError(f"kernel '{self.name}': operand {number} "
+                                    "takes rows at a distance; packed arrays "
+                                    "are measured")
             if operand["type"] != "bf16":
                 raise ManifestError(f"kernel '{self.name}': operand {number} is "
                                     f"{operand['type']}; bf16 is measured")

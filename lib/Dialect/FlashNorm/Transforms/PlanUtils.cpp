@@ -7,6 +7,7 @@
 
 #include "flashnorm/Dialect/FlashNorm/Transforms/PlanUtils.h"
 #include "flashnorm/Planning/Cost.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -82,7 +83,51 @@ FailureOr<Problem> flashnorm::getProblem(MatmulOp op, std::string &reason) {
   problem.hasNormWeight = bool(op.getNormWeight());
   problem.hasNormBias = bool(op.getNormBias());
   problem.returnsSum = op.returnsSum();
+  for (Value matrix : {op.getInput(), op.getWeight(), op.getResidual()})
+    problem.hasRowStride |= matrix && getRowStride(matrix).has_value();
   return problem;
+}
+
+/// Whether a tensor is a slice of the columns of another: bufferized, it
+/// becomes a view of that one.
+static bool isColumnSlice(Value tensor) {
+  while (Operation *op = tensor.getDefiningOp()) {
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+      return slice.getSourceType().getShape().back() !=
+             slice.getType().getShape().back();
+    if (!isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+            op))
+      return false;
+    tensor = op->getOperand(0);
+  }
+  return false;
+}
+
+std::optional<int64_t> flashnorm::getRowStride(Value operand) {
+  auto memref = dyn_cast<MemRefType>(operand.getType());
+  if (!memref)
+    return isColumnSlice(operand) ? std::optional(ShapedType::kDynamic)
+                                  : std::nullopt;
+  if (memref.getLayout().isIdentity())
+    return std::nullopt;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  ArrayRef<int64_t> shape = memref.getShape();
+  if (memref.getRank() < 2 ||
+      failed(memref.getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1)
+    return ShapedType::kDynamic;
+  // Leading dimensions must go on where the ones inside end.
+  int64_t stride = strides[memref.getRank() - 2];
+  int64_t bytes = memref.getElementTypeBitWidth() / 8;
+  bool isUsable = !ShapedType::isDynamic(stride) && stride >= shape.back() &&
+                  stride * bytes % 16 == 0;
+  for (int64_t dim = 0; dim + 2 < memref.getRank(); ++dim)
+    isUsable &= !ShapedType::isDynamic(shape[dim + 1]) &&
+                strides[dim] == shape[dim + 1] * strides[dim + 1];
+  if (!isUsable)
+    return ShapedType::kDynamic;
+  return stride == shape.back() ? std::nullopt : std::optional(stride);
 }
 
 Plan flashnorm::getPlan(PlanAttr attr) {

@@ -71,6 +71,15 @@ void FuncOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
+/// Rows without gaps, at any distance.
+static bool hasRowStride(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return type.getRank() == 2 &&
+         succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides[1] == 1 && offset == 0;
+}
+
 LogicalResult FuncOp::verify() {
   unsigned numRows = 0;
   for (Type type : getArgumentTypes()) {
@@ -79,10 +88,10 @@ LogicalResult FuncOp::verify() {
       continue;
     }
     auto memref = dyn_cast<MemRefType>(type);
-    if (!memref || !memref.getLayout().isIdentity() || memref.getRank() < 1 ||
-        memref.getRank() > 2)
+    if (!memref || memref.getRank() < 1 || memref.getRank() > 2 ||
+        !(memref.getLayout().isIdentity() || hasRowStride(memref)))
       return emitOpError() << "arguments must be an index or memrefs of rank 1 "
-                              "or 2 without padding, got "
+                              "or 2, packed or strided<[?, 1]>, got "
                            << type;
     Type element = memref.getElementType();
     if (!element.isBF16() && !element.isF16() && !element.isF32())

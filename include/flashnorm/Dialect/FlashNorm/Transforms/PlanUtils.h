@@ -27,6 +27,12 @@ std::string describeUnknownType(mlir::Type type);
 /// names it.
 mlir::FailureOr<Problem> getProblem(MatmulOp op, std::string &reason);
 
+/// Elements from one row of an op's matrix operand to the next, leading sizes
+/// counted as rows: kDynamic when it is known at run time only, none when the
+/// array is packed as far as the types and a tensor.extract_slice tell. What
+/// is read of it must be an input.
+std::optional<int64_t> getRowStride(mlir::Value operand);
+
 Plan getPlan(PlanAttr attr);
 PlanAttr getPlanAttr(mlir::MLIRContext *context, const Plan &plan);
 

@@ -30,9 +30,11 @@ def Kernel_FuncOp : Kernel_Op<"func", [
     FunctionOpInterface, IsolatedFromAbove]> {
   let summary = "a GPU kernel";
   let description = [{
-    Arguments are memrefs in global memory, row-major without padding, and one
-    `index`: the number of rows, which every dynamic leading size equals. Base
-    addresses are 16-byte aligned. The grid is one-dimensional and has one CTA
+    Arguments are memrefs in global memory and one `index`: the number of rows,
+    which every dynamic leading size equals. Arrays are row-major; those that
+    are only read may have the layout `strided<[S, 1]>`, where rows start S
+    elements apart (`?`: the launch says). Rows start at multiples of 16
+    bytes. The grid is one-dimensional and has one CTA
     per tile of the result; with `wgmma` it has at most one CTA per SM, and a
     CTA runs the body for one tile after the other.
 
