@@ -28,6 +28,14 @@ static constexpr double loadLatency = 1000;  // clocks from issue to arrival
 static constexpr double stageOverhead = 40;  // clocks to pass a stage on
 static constexpr double startOfKernel = 2.0; // microseconds, launch to launch
 static constexpr double barrierLatency = 100;
+/// TMA: a row of a box beyond the end of its array, in rows of 128 bytes.
+static constexpr double paddingRowCost = 3;
+/// What a single SM gets of L2 at most, over its share when all SMs work
+/// (measured on sm_90a: 1.7 to 1.9).
+static constexpr double maxL2Share = 1.75;
+/// Clocks of a stage of one wgmma warpgroup that works alone, from the arrival
+/// of the data to the release of the stage before.
+static constexpr double wgmmaStageLatency = 150;
 /// Share of the shorter one of computation and memory that does not overlap,
 /// where 64 KB of x or more are under way on an SM.
 static constexpr double exposedAt64KB = 0.1;
@@ -47,6 +55,42 @@ static int64_t getOccupancy(const PlanUsage &usage, const TargetInfo &target) {
     ctas =
         std::min(ctas, target.tensorMemoryColumns / usage.tensorMemoryColumns);
   return std::max<int64_t>(1, ctas);
+}
+
+/// What fetching a row of 128 bytes with TMA takes of L2, 1 where all rows are
+/// aligned to 128 bytes: most others touch two lines, and where the pitch is an
+/// odd multiple of 16 bytes, five sectors. Measured on sm_90a with all SMs at
+/// it: 1.6, 3.0 and 4.0 clocks for pitches of 128, 32 and 16 bytes.
+static double getRowCost(int64_t elements, ElementType type) {
+  int64_t pitch = elements * sizeInBytes(type);
+  if (pitch % 128 == 0)
+    return 1;
+  if (pitch % 64 == 0)
+    return 1.5;
+  return pitch % 32 == 0 ? 1.9 : 2.5;
+}
+
+/// Mean cost of the rows of a box along a dimension of `size`, which is covered
+/// by boxes of `box`: those beyond the end are not fetched, yet cost more than
+/// those that are (measured on sm_90a: 2.3 to 5).
+static double getBoxRowCost(int64_t size, int64_t box, double rowCost) {
+  double covered = double(llvm::alignTo(size, box));
+  return (size * rowCost + (covered - size) * paddingRowCost) / covered;
+}
+
+/// Bytes that one stage asks of L2, weighted with what their rows cost.
+static double getStageL2Bytes(const Plan &plan, const Problem &problem) {
+  int64_t inputBytes = sizeInBytes(problem.inputType);
+  if (plan.family == Family::MmaSync)
+    return double((plan.tileM + plan.tileN) * plan.tileK * inputBytes);
+  double xRow = getRowCost(problem.k, problem.inputType);
+  double x = plan.tileM * getBoxRowCost(getRows(problem), plan.tileM, xRow);
+  // W [N,K] has rows like x; W [K,N] has boxes of 64 columns.
+  double w = problem.transposeWeight
+                 ? plan.tileN *
+                       getBoxRowCost(problem.n, plan.tileN * plan.cluster, xRow)
+                 : plan.tileN * getRowCost(problem.n, problem.inputType);
+  return (x + w) * plan.tileK * inputBytes;
 }
 
 /// Statistics beside the MMA: two operations per element of A (convert, fused
@@ -72,9 +116,11 @@ static double getContentionClocks(double sharedClocks, double mmaClocks) {
   return 0.6 * std::max(0.0, sharedClocks - 0.7 * mmaClocks);
 }
 
-/// Clocks that one CTA spends on one stage while `ctas` share the SM.
+/// Clocks that one CTA spends on one stage while `ctas` share the SM and
+/// `activeSMs` have work.
 static double getStageClocks(const Plan &plan, const Problem &problem,
-                             const TargetInfo &target, int64_t ctas) {
+                             const TargetInfo &target, int64_t ctas,
+                             double activeSMs) {
   double tileM = plan.tileM, tileN = plan.tileN, tileK = plan.tileK;
   double stageBytes = (tileM + tileN) * tileK * sizeInBytes(problem.inputType);
 
@@ -98,8 +144,11 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
   double l2Rate = target.l2BytesPerClock;
   if (plan.family == Family::MmaSync)
     l2Rate = std::min(l2Rate, maxAsyncCopyBytesPerClock);
+  else
+    l2Rate *= std::min(maxL2Share, target.numSMs / activeSMs);
   double parts[] = {2 * tileM * tileN * tileK / rate,
-                    shared / sharedBytesPerClock, stageBytes / l2Rate};
+                    shared / sharedBytesPerClock,
+                    getStageL2Bytes(plan, problem) / l2Rate};
   double longest = *std::max_element(std::begin(parts), std::end(parts));
   double sum = parts[0] + parts[1] + parts[2];
   // The parts overlap, but never perfectly; TMA and its producer warp run
@@ -120,6 +169,8 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
   // 0.68 of the rate of five stages of 64x256).
   if (plan.family == Family::Wgmma && plan.stages == 2)
     clocks += loadLatency / 2;
+  if (plan.family == Family::Wgmma && plan.consumerWarpgroups() == 1)
+    clocks = std::max(clocks, wgmmaStageLatency);
   // Too few stages in flight: the SM waits for the loads.
   return std::max(clocks, loadLatency / inFlight);
 }
@@ -159,6 +210,8 @@ static double getEpilogueClocks(const Plan &plan, const Problem &problem,
   double elements = double(plan.tileM) * plan.tileN;
   double bytesPerElement = sizeInBytes(problem.outputType) *
                            (1 + problem.returnsSum + problem.hasResidual);
+  if (plan.family == Family::Wgmma)
+    bytesPerElement *= getRowCost(problem.n, problem.outputType);
   double clocks = std::max(elements * perElement / lanesPerSM,
                            elements * bytesPerElement / target.l2BytesPerClock);
   if (problem.postNorm != Norm::None) {
@@ -195,9 +248,11 @@ static double estimatePersistent(const Plan &plan, const Problem &problem,
                  std::ceil(double(problem.n) / plan.tileN);
   double steps = std::ceil(double(problem.k) / plan.tileK);
   double epilogue = getEpilogueClocks(plan, problem, target);
-  double mainloop = steps * getStageClocks(plan, problem, target, 1);
   if (plan.cluster > 1) // each CTA has one part of the columns
     tiles = plan.cluster * std::ceil(double(getRows(problem)) / plan.tileM);
+  double activeSMs = std::min<double>(tiles, target.numSMs);
+  double mainloop =
+      steps * getStageClocks(plan, problem, target, /*ctas=*/1, activeSMs);
   double tilesOfCTA = std::ceil(tiles / target.numSMs);
   double clocks = 2 * loadLatency;
   if (plan.schedule == Schedule::PingPong) {
@@ -229,10 +284,12 @@ double flashnorm::estimateKernel(const Plan &plan, const Problem &problem,
   int64_t occupancy = getOccupancy(computeUsage(plan, problem), target);
   double epilogue = getEpilogueClocks(plan, problem, target);
 
+  double activeSMs = std::min<double>(tiles, target.numSMs);
   // Clocks until an SM is done with `ctas` tiles that start together. While
   // one runs its epilogue the others multiply.
   auto batchClocks = [&](int64_t ctas) {
-    double mainloop = steps * getStageClocks(plan, problem, target, ctas);
+    double mainloop =
+        steps * getStageClocks(plan, problem, target, ctas, activeSMs);
     return loadLatency + ctas * mainloop + epilogue +
            (ctas - 1) * std::max(0.0, epilogue - mainloop);
   };

@@ -70,7 +70,8 @@ static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
              64, warpsM, warpsN, schedule});
       return;
     }
-    for (int64_t columns : {32, 64, 128, 256})
+    for (int64_t columns = columnUnit(problem); columns <= 256;
+         columns += columnUnit(problem))
       visit({64 * warpsM, columns * warpsN, 64, warpsM, warpsN, schedule});
   };
   visitSplit(1, 1, Schedule::Cooperative);
