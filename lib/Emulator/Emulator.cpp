@@ -42,7 +42,7 @@ Error flashnorm::parseSchedule(StringRef text, EmulatorOptions &options) {
   else
     return createStringError("--schedule=" + text +
                              ": legal are eager, lazy and random[:SEED]");
-  if (!seed.empty() && seed.getAsInteger(0, options.seed))
+  if (text.contains(':') && seed.getAsInteger(0, options.seed))
     return createStringError("--schedule=" + text + ": the seed is no number");
   return Error::success();
 }

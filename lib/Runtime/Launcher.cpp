@@ -112,14 +112,16 @@ Error Launcher::load(const Manifest &manifest, StringRef image) {
                              manifest.chip + "; " + info.name + " is " +
                              info.chip());
   Expected<Device::Module *> module = device->loadModule(image);
-  if (!module)
-    return createStringError("module '" + manifest.module + "', PTX " +
-                             Twine(manifest.ptxVersion / 10) + "." +
-                             Twine(manifest.ptxVersion % 10) +
-                             " on a driver for CUDA " +
-                             Twine(info.driverVersion / 1000) + "." +
-                             Twine(info.driverVersion % 1000 / 10) + ": " +
-                             llvm::toString(module.takeError()));
+  if (!module) {
+    std::string text = "module '" + manifest.module + "', PTX " +
+                       std::to_string(manifest.ptxVersion / 10) + "." +
+                       std::to_string(manifest.ptxVersion % 10);
+    if (info.driverVersion != 0) // the emulator has no driver
+      text += " on a driver for CUDA " +
+              std::to_string(info.driverVersion / 1000) + "." +
+              std::to_string(info.driverVersion % 1000 / 10);
+    return createStringError(text + ": " + llvm::toString(module.takeError()));
+  }
   for (const KernelManifest &kernel : manifest.kernels) {
     auto fail = [&](const Twine &what) {
       return createStringError("kernel '" + kernel.name + "': " + what);

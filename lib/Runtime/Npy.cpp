@@ -9,9 +9,10 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace flashnorm;
 using llvm::createStringError;
@@ -180,6 +181,52 @@ static StringRef formatDescr(DataType type) {
   return "";
 }
 
+/// Ends what was written to `os`; an error of the stream is an error here, and
+/// not the end of the program.
+static Error finish(llvm::raw_fd_ostream &os, const llvm::Twine &path) {
+  os.flush();
+  std::error_code error = os.error();
+  os.clear_error();
+  if (!error)
+    return Error::success();
+  return llvm::createStringError(error, "cannot write " + path + ": " +
+                                            error.message());
+}
+
+/// A file with all of what `write` writes, or none: it gets its name when it is
+/// complete. What is no regular file (a pipe, a device) is written to.
+static Error writeWhole(StringRef path,
+                        llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  namespace fs = llvm::sys::fs;
+  if (path == "-") {
+    write(llvm::outs());
+    return finish(llvm::outs(), "the standard output");
+  }
+  if (fs::exists(path) && !fs::is_regular_file(path)) {
+    std::error_code error;
+    llvm::raw_fd_ostream os(path, error, fs::CD_OpenExisting);
+    if (error)
+      return llvm::createStringError(error, "cannot open " + path + ": " +
+                                                error.message());
+    write(os);
+    return finish(os, path);
+  }
+  llvm::Expected<fs::TempFile> file =
+      fs::TempFile::create(path + ".tmp%%%%%%%%", 0666);
+  if (!file)
+    return llvm::createStringError("cannot create a file beside " + path +
+                                   ": " + llvm::toString(file.takeError()));
+  Error error = Error::success();
+  {
+    llvm::raw_fd_ostream os(file->FD, /*shouldClose=*/false);
+    write(os);
+    error = llvm::joinErrors(std::move(error), finish(os, path));
+  }
+  if (error)
+    return llvm::joinErrors(std::move(error), file->discard());
+  return file->keep(path);
+}
+
 Error flashnorm::writeRawNpy(const RawArray &array, StringRef path) {
   std::string header =
       ("{'descr': '" + array.type + "', 'fortran_order': False, 'shape': (");
@@ -191,11 +238,10 @@ Error flashnorm::writeRawNpy(const RawArray &array, StringRef path) {
   header.resize(llvm::alignTo(prefix + header.size() + 1, 64) - prefix - 1,
                 ' ');
   header += '\n';
-  return llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
+  return writeWhole(path, [&](llvm::raw_ostream &os) {
     os << magic << '\x01' << '\x00' << static_cast<char>(header.size() & 255)
        << static_cast<char>(header.size() >> 8) << header;
     os.write(array.data.data(), array.data.size());
-    return Error::success();
   });
 }
 

@@ -10,6 +10,15 @@
 // RUN: %{run} --speed 2>&1 | FileCheck %s --check-prefix=OPTION
 // OPTION: {{^}}flashnorm-run: error: Unknown command line argument '--speed'
 // OPTION: legal options are --arg, --check-guards, --chip, --compare, --device, --entry, --family, --input, --output, --rows, --schedule, --seed, --time, --tolerance
+// RUN: %{run} --rows=abc 2>&1 | FileCheck %s --check-prefix=VALUE
+// VALUE: 'abc' value invalid
+// VALUE: error: a value is not legal, see above
+// RUN: %{run} --device=cpu --schedule=eager 2>&1 | FileCheck %s --check-prefix=SCHEDULE
+// SCHEDULE: error: --schedule needs kernels; --device=cpu has none, emulator and cuda have
+// RUN: %{run} --schedule=random: 2>&1 | FileCheck %s --check-prefix=SEED
+// SEED: error: --schedule=random:: the seed is no number
+// RUN: %{run} --tolerance=inf 2>&1 | FileCheck %s --check-prefix=TOLERANCE
+// TOLERANCE: error: --tolerance must be positive and finite
 // RUN: %{run} --chip=sm_70 2>&1 | FileCheck %s --check-prefix=CHIP
 // CHIP: error: chip 'sm_70' is unknown; legal are sm_80,{{.*}} sm_90a
 // RUN: %{run} --family=wmma 2>&1 | FileCheck %s --check-prefix=FAMILY

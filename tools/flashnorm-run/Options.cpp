@@ -15,6 +15,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace flashnorm;
 using namespace flashnorm::run;
@@ -139,9 +140,11 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
   std::string complaints;
   llvm::raw_string_ostream stream(complaints);
   if (!cl::ParseCommandLineOptions(argc, argv, overview, &stream))
-    return createStringError(dropProgramName(complaints, argv[0]) +
-                             "\nlegal options are " +
-                             listOptions(line.category));
+    // About a value the library has complained already.
+    return createStringError(
+        (complaints.empty() ? "a value is not legal, see above"
+                            : dropProgramName(complaints, argv[0])) +
+        "\nlegal options are " + listOptions(line.category));
 
   if (llvm::Error error = llvm::joinErrors(
           llvm::joinErrors(
@@ -160,17 +163,18 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
   if ((line.time.getNumOccurrences() && line.time <= 0) || line.time > 100000)
     return createStringError("--time=" + llvm::Twine(line.time) +
                              " is not between 1 and 100000");
-  // Only kernels on a device are timed and have guards.
-  for (const cl::Option *option :
-       {static_cast<cl::Option *>(&line.time),
-        static_cast<cl::Option *>(&line.checkGuards)})
+  // Only kernels on a device are timed, have guards and are scheduled.
+  for (const cl::Option *option : {static_cast<cl::Option *>(&line.time),
+                                   static_cast<cl::Option *>(&line.checkGuards),
+                                   static_cast<cl::Option *>(&line.schedule)})
     if (option->getNumOccurrences() && line.device == "cpu")
       return createStringError(
           "--" + option->ArgStr +
           " needs kernels; --device=cpu has none, emulator "
           "and cuda have");
-  if (line.tolerance.getNumOccurrences() && !(line.tolerance > 0))
-    return createStringError("--tolerance must be positive");
+  if (line.tolerance.getNumOccurrences() &&
+      !(line.tolerance > 0 && std::isfinite(line.tolerance)))
+    return createStringError("--tolerance must be positive and finite");
 
   Options options;
   options.input = line.input;

@@ -24,7 +24,8 @@ struct VerifyHostCode
     // A cast that is left over is a consequence of an op that is.
     SmallVector<Operation *> casts, others;
     getOperation()->walk([&](Operation *op) {
-      if (isa<ModuleOp>(op) || isa<LLVM::LLVMDialect>(op->getDialect()))
+      if (isa<ModuleOp>(op) ||
+          isa_and_nonnull<LLVM::LLVMDialect>(op->getDialect()))
         return;
       (isa<UnrealizedConversionCastOp>(op) ? casts : others).push_back(op);
     });

@@ -86,9 +86,11 @@ Expected<std::string> flashnorm::assemble(StringRef ptxas, StringRef ptx,
     raw_fd_ostream stream(input, error);
     stream << ptx;
     stream.close();
-    if (error || stream.has_error())
-      return fail("cannot write " + input + ": " +
-                  (error ? error : stream.error()).message());
+    if (!error)
+      error = stream.error();
+    stream.clear_error(); // reported here, it must not end the program
+    if (error)
+      return fail("cannot write " + input + ": " + error.message());
   }
 
   std::string arch = ("-arch=" + chip).str();

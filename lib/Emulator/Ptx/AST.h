@@ -76,6 +76,7 @@ struct Operand {
     Symbol,    ///< name [+ offset]: a variable, parameter, function or label
     Address,   ///< [elements[0] + offset]; elements[1]: a vector of
                ///< coordinates, as in [map, {x, y}]
+    Sum,       ///< elements[0] + offset, without brackets
     Vector,    ///< {elements…}
     Pair,      ///< elements[0] | elements[1]
     List,      ///< (elements…), of a call

@@ -432,6 +432,15 @@ bool Parser::parseOperand(Operand &operand, bool isCall, unsigned depth) {
     return fail("operands are nested too deeply");
   if (parsePrimary(operand, isCall, depth))
     return true;
+  // "%rd1+128" without brackets: a descriptor of tcgen05 with an offset.
+  if (operand.kind == Operand::Kind::Register &&
+      (token.is("+") || token.is("-"))) {
+    Operand sum;
+    sum.kind = Operand::Kind::Sum;
+    sum.elements.push_back(std::move(operand));
+    operand = std::move(sum);
+    return parseBinary(operand.offset, 4, 0);
+  }
   if (!take("|"))
     return false;
   Operand pair;

@@ -1,4 +1,5 @@
-// RUN: flashnorm-opt %s --flashnorm-verify-host-code --split-input-file --verify-diagnostics
+// RUN: flashnorm-opt %s --flashnorm-verify-host-code --split-input-file --verify-diagnostics \
+// RUN:   --allow-unregistered-dialect
 
 llvm.func @fine(%x: i64) -> i64 {
   llvm.return %x : i64
@@ -21,4 +22,13 @@ llvm.func @cast(%x: i64) -> i32 {
   // expected-error @+1 {{'builtin.unrealized_conversion_cast' op cannot run on the CPU}}
   %0 = builtin.unrealized_conversion_cast %x : i64 to i32
   llvm.return %0 : i32
+}
+
+// -----
+
+// An op of no dialect at all.
+llvm.func @unregistered() {
+  // expected-error @+1 {{'foo.bar' op cannot run on the CPU: it has no lowering to the LLVM dialect}}
+  "foo.bar"() : () -> ()
+  llvm.return
 }

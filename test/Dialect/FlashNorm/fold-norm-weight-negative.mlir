@@ -267,3 +267,130 @@ func.func @half_threes_f32_result(%x: tensor<2x4xbf16>,
       outs(%init : tensor<2x4xf32>) -> tensor<2x4xf32>
   return %y : tensor<2x4xf32>
 }
+
+// -----
+
+// Few products: their rounding errors do not average out.
+// REMARK: Function=few_products | {{.*}}kept: W has 16 x 16 elements, fewer than 1024: their rounding errors would not average out
+// CHECK-LABEL: func @few_products(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+func.func @few_products(
+    %x: tensor<2x16xbf16>, %g: tensor<16xbf16> {flashnorm.frozen},
+    %w: tensor<16x16xbf16> {flashnorm.frozen}) -> tensor<2x16xbf16> {
+  %n = flashnorm.rms_norm ins(%x : tensor<2x16xbf16>) weight(%g : tensor<16xbf16>)
+      outs(%x : tensor<2x16xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x16xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x16xbf16>, tensor<16x16xbf16>)
+      outs(%x : tensor<2x16xbf16>) -> tensor<2x16xbf16>
+  return %y : tensor<2x16xbf16>
+}
+
+// -----
+
+// A small K in front of another norm.
+// REMARK: Function=small_k_post_norm | {{.*}}kept: K = 32 in front of another norm, less than 64: its rounding errors would not average out
+// CHECK-LABEL: func @small_k_post_norm(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+func.func @small_k_post_norm(
+    %x: tensor<2x32xbf16>, %g: tensor<32xbf16> {flashnorm.frozen},
+    %w: tensor<32x64xbf16> {flashnorm.frozen}, %init: tensor<2x64xbf16>)
+    -> tensor<2x64xbf16> {
+  %n = flashnorm.rms_norm ins(%x : tensor<2x32xbf16>) weight(%g : tensor<32xbf16>)
+      outs(%x : tensor<2x32xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x32xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x32xbf16>, tensor<32x64xbf16>)
+      outs(%init : tensor<2x64xbf16>)
+      {post_norm = #flashnorm.norm<layer, eps = 1.000000e-05>} -> tensor<2x64xbf16>
+  return %y : tensor<2x64xbf16>
+}
+
+// -----
+
+// Constants whose product is infinite.
+// REMARK: Function=product_overflows | {{.*}}kept: weight times W leaves the range of W's type
+// CHECK-LABEL: func @product_overflows(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+func.func @product_overflows(%x: tensor<2x2xbf16>) -> tensor<2x2xbf16> {
+  %g = arith.constant dense<[1.0, 1.0e30]> : tensor<2xbf16>
+  %w = arith.constant dense<1.0e10> : tensor<2x2xbf16>
+  %n = flashnorm.rms_norm ins(%x : tensor<2x2xbf16>) weight(%g : tensor<2xbf16>)
+      outs(%x : tensor<2x2xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x2xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x2xbf16>, tensor<2x2xbf16>)
+      outs(%x : tensor<2x2xbf16>) -> tensor<2x2xbf16>
+  return %y : tensor<2x2xbf16>
+}
+
+// -----
+
+// Constants whose products all lie nearly half an ulp off: 255/128 times 1, and
+// 1.5 ulp of a factor of few bits. What rounding does is computed.
+// REMARK: Function=few_values | {{.*}}kept: rounding weight times W makes the error {{1\.[3-9].*}} times the original's, at most 1.05 is accepted
+// CHECK-LABEL: func @few_values(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+func.func @few_values(%x: tensor<2x64xbf16>) -> tensor<2x64xbf16> {
+  %g = arith.constant dense<1.9921875> : tensor<64xbf16>
+  %w = arith.constant dense<1.0078125> : tensor<64x64xbf16>
+  %n = flashnorm.rms_norm ins(%x : tensor<2x64xbf16>) weight(%g : tensor<64xbf16>)
+      outs(%x : tensor<2x64xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x64xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x64xbf16>, tensor<64x64xbf16>)
+      outs(%x : tensor<2x64xbf16>) -> tensor<2x64xbf16>
+  return %y : tensor<2x64xbf16>
+}
+
+// -----
+
+// A splat of 2^60 elements is no small constant, though 2^64 bytes are 0 in 64
+// bits.
+// REMARK: Function=huge_splat | {{.*}}kept: the weight of a matmul after it is neither an argument with 'flashnorm.frozen' nor a constant of at most 1 MB
+// CHECK-LABEL: func @huge_splat(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+func.func @huge_splat(%x: tensor<2x8xbf16>, %i: tensor<2x144115188075855872xbf16>)
+    -> tensor<2x144115188075855872xbf16> {
+  %g = arith.constant dense<2.0> : tensor<8xbf16>
+  %w = arith.constant dense<2.0> : tensor<8x144115188075855872xbf16>
+  %n = flashnorm.rms_norm ins(%x : tensor<2x8xbf16>) weight(%g : tensor<8xbf16>)
+      outs(%x : tensor<2x8xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x8xbf16>
+  %y = flashnorm.matmul
+      ins(%n, %w : tensor<2x8xbf16>, tensor<8x144115188075855872xbf16>)
+      outs(%i : tensor<2x144115188075855872xbf16>) -> tensor<2x144115188075855872xbf16>
+  return %y : tensor<2x144115188075855872xbf16>
+}
+
+// -----
+
+// What stands in a module inside a function is not the function's.
+// CHECK-LABEL: func @outer(
+// CHECK-NEXT:    builtin.module {
+// CHECK:           flashnorm.rms_norm {{.*}} weight(
+func.func @outer() {
+  builtin.module {
+    func.func @inner(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+      %g = arith.constant dense<2.0> : tensor<2xf32>
+      %w = arith.constant dense<2.0> : tensor<2x2xf32>
+      %n = flashnorm.rms_norm ins(%x : tensor<2x2xf32>) weight(%g : tensor<2xf32>)
+          outs(%x : tensor<2x2xf32>) {eps = 1.000000e-05 : f64} -> tensor<2x2xf32>
+      %y = flashnorm.matmul ins(%n, %w : tensor<2x2xf32>, tensor<2x2xf32>)
+          outs(%x : tensor<2x2xf32>) -> tensor<2x2xf32>
+      return %y : tensor<2x2xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// A prepare function that never returns cannot return more.
+// REMARK: Function=prepared_by_unreachable | {{.*}}kept: @unreachable is not a function with one block that ends in func.return
+// CHECK-LABEL: func @prepared_by_unreachable(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+func.func @prepared_by_unreachable(
+    %x: tensor<2x64xbf16>, %g: tensor<64xbf16> {flashnorm.frozen},
+    %w: tensor<64x64xbf16> {flashnorm.frozen}) -> tensor<2x64xbf16>
+    attributes {flashnorm.prepare_weights = @unreachable} {
+  %n = flashnorm.rms_norm ins(%x : tensor<2x64xbf16>) weight(%g : tensor<64xbf16>)
+      outs(%x : tensor<2x64xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x64xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x64xbf16>, tensor<64x64xbf16>)
+      outs(%x : tensor<2x64xbf16>) -> tensor<2x64xbf16>
+  return %y : tensor<2x64xbf16>
+}
+func.func @unreachable() {
+  ub.unreachable
+}

@@ -232,25 +232,25 @@ func.func @caller_of_constants(%x: tensor<2x2xbf16>, %init: tensor<2x3xbf16>)
 // CHECK-NOT:     weight(
 // CHECK:       func.func @half_threes_prepare_weights(
 func.func @half_threes(%x: tensor<2x4xbf16>,
-    %w: tensor<4x4xbf16> {flashnorm.frozen}) -> tensor<2x4xbf16> {
+    %w: tensor<4x256xbf16> {flashnorm.frozen}, %init: tensor<2x256xbf16>) -> tensor<2x256xbf16> {
   %g = arith.constant dense<[1.5, 1.5, 1.25, 1.25]> : tensor<4xbf16>
   %n = flashnorm.rms_norm ins(%x : tensor<2x4xbf16>) weight(%g : tensor<4xbf16>)
       outs(%x : tensor<2x4xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x4xbf16>
-  %y = flashnorm.matmul ins(%n, %w : tensor<2x4xbf16>, tensor<4x4xbf16>)
-      outs(%x : tensor<2x4xbf16>) -> tensor<2x4xbf16>
-  return %y : tensor<2x4xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x4xbf16>, tensor<4x256xbf16>)
+      outs(%init : tensor<2x256xbf16>) -> tensor<2x256xbf16>
+  return %y : tensor<2x256xbf16>
 }
 // CHECK-LABEL: func @threes_rounded_before(
 // CHECK-NOT:     weight(
 // CHECK:       func.func @threes_rounded_before_prepare_weights(
 func.func @threes_rounded_before(%x: tensor<2x4xbf16>,
-    %w: tensor<4x4xbf16> {flashnorm.frozen}) -> tensor<2x4xbf16> {
+    %w: tensor<4x256xbf16> {flashnorm.frozen}, %init: tensor<2x256xbf16>) -> tensor<2x256xbf16> {
   %g = arith.constant dense<1.5> : tensor<4xbf16>
   %n = flashnorm.rms_norm ins(%x : tensor<2x4xbf16>) weight(%g : tensor<4xbf16>)
       outs(%x : tensor<2x4xbf16>)
       {eps = 1.000000e-05 : f64, cast = #flashnorm.cast_position<before_affine>}
       -> tensor<2x4xbf16>
-  %y = flashnorm.matmul ins(%n, %w : tensor<2x4xbf16>, tensor<4x4xbf16>)
-      outs(%x : tensor<2x4xbf16>) -> tensor<2x4xbf16>
-  return %y : tensor<2x4xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x4xbf16>, tensor<4x256xbf16>)
+      outs(%init : tensor<2x256xbf16>) -> tensor<2x256xbf16>
+  return %y : tensor<2x256xbf16>
 }

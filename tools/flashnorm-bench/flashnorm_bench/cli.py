@@ -1,6 +1,7 @@
 """The command line."""
 
 import argparse
+import importlib.util
 import os
 import sys
 
@@ -206,6 +207,13 @@ def run_gpu(options):
             if key not in known:
                 raise ValueError(f"--{name}: no problem {key} is chosen")
     if not os.path.exists(os.path.join(options.kernels, compiler.INDEX)):
+        if os.path.isdir(options.kernels) and os.listdir(options.kernels):
+            raise ValueError(f"--kernels={options.kernels} is a folder of other "
+                             "files; name one with kernels, or one to be made")
+        # Before anything is compiled for nothing.
+        if importlib.util.find_spec("torch") is None:
+            raise compiler.CompileError("measuring needs torch: no module "
+                                        "named torch")
         log(f"no kernels in {options.kernels}; compiling them")
         run_compile(options, options.kernels)
     try:

@@ -62,13 +62,21 @@ void FoldNormWeight::runOnOperation() {
     if (function.isExternal())
       continue;
     NormWeightFolder folder(function, context);
-    function.walk([&](RMSNormOp norm) {
+    SmallVector<RMSNormOp> norms;
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op != function && op->hasTrait<OpTrait::IsIsolatedFromAbove>())
+        return WalkResult::skip(); // has arguments and constants of its own
+      if (auto norm = dyn_cast<RMSNormOp>(op))
+        norms.push_back(norm);
+      return WalkResult::advance();
+    });
+    for (RMSNormOp norm : norms) {
       if (!norm.getWeight() || !norm.hasPureTensorSemantics())
-        return;
+        continue;
       std::string reason;
       SmallVector<MatmulOp> matmuls = getConsumers(norm, reason);
       if (matmuls.empty()) // its weight is nobody's business here
-        return;
+        continue;
       if (reason.empty())
         reason = folder.check(norm, matmuls);
       auto options = [&](StringRef name) {
@@ -81,7 +89,7 @@ void FoldNormWeight::runOnOperation() {
             << llvm::formatv("weight of {0} kept: {1}", norm->getName(), reason)
                    .str();
         ++numKept;
-        return;
+        continue;
       }
       folder.fold(norm, matmuls);
       remark::passed(norm.getLoc(), options("NormWeightFolded"))
@@ -90,7 +98,7 @@ void FoldNormWeight::runOnOperation() {
                            norm->getName(), matmuls.size())
                  .str();
       ++numFolded;
-    });
+    }
     folder.finish();
     numPrepared += folder.getNumPrepared();
   }

@@ -338,9 +338,12 @@ static std::string describePre(const NormView &norm,
 void FuseNorms::runOnFunction(func::FuncOp function, NormWeightFolder &folder,
                               Planner &planner) {
   SmallVector<Operation *> norms;
-  function.walk([&](Operation *op) {
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op != function && op->hasTrait<OpTrait::IsIsolatedFromAbove>())
+      return WalkResult::skip(); // has arguments and constants of its own
     if (isa<RMSNormOp, LayerNormOp>(op))
       norms.push_back(op);
+    return WalkResult::advance();
   });
   DominanceInfo dominance(function);
   IRRewriter rewriter(&getContext());

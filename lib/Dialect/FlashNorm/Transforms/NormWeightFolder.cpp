@@ -13,12 +13,16 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace flashnorm;
 
 /// Larger constants stay out of the IR.
 static constexpr int64_t maxConstantBytes = 1 << 20;
+/// Smaller products of frozen weights are not folded; see checkSize.
+static constexpr int64_t minProductSize = 1024;
+static constexpr int64_t minPostNormK = 64;
 /// What fusion may do to the RMS error of a result.
 static constexpr double maxErrorRatio = 1.05;
 
@@ -62,10 +66,34 @@ static std::optional<Factor> getFactor(func::FuncOp entry, Value value) {
   if (!matchPattern(value, m_Constant(&factor.constant)))
     return std::nullopt;
   ShapedType type = factor.constant.getType();
-  int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-  if (bytes > maxConstantBytes)
+  // No product of the two: a splat may have 2^60 elements.
+  if (type.getNumElements() > maxConstantBytes ||
+      type.getNumElements() * type.getElementTypeBitWidth() / 8 >
+          maxConstantBytes)
     return std::nullopt;
   return factor;
+}
+
+/// Why the product has too few elements for its rounding errors to average out,
+/// or nothing. They fill all N dimensions of a row of the result, those of g *
+/// x only the K dimensions of the rows of W: a norm behind the matmul, which
+/// takes one dimension away, takes 1 / K of the original's error, but 1 / N of
+/// theirs.
+static std::string checkSize(MatmulOp matmul) {
+  Type type = getElementTypeOrSelf(matmul.getWeight().getType());
+  if (getProductType(type, type) == type)
+    return ""; // nothing is rounded
+  if (matmul.getPostNorm() && matmul.getK() < minPostNormK)
+    return llvm::formatv("K = {0} in front of another norm, less than {1}: its "
+                         "rounding errors would not average out",
+                         matmul.getK(), minPostNormK)
+        .str();
+  if (matmul.getK() < minProductSize / std::max<int64_t>(matmul.getN(), 1))
+    return llvm::formatv("W has {0} x {1} elements, fewer than {2}: their "
+                         "rounding errors would not average out",
+                         matmul.getK(), matmul.getN(), minProductSize)
+        .str();
+  return "";
 }
 
 static bool isMultipliable(Type type) {
@@ -102,8 +130,10 @@ std::string NormWeightFolder::findPrepareFunction() {
     return "";
   auto function = dyn_cast_or_null<func::FuncOp>(
       context.symbolTable.lookup(name.getValue()));
-  if (!function || !llvm::hasSingleElement(function.getBody()))
-    return llvm::formatv("@{0} is not a function with one block",
+  if (!function || !llvm::hasSingleElement(function.getBody()) ||
+      !isa<func::ReturnOp>(function.getBody().front().getTerminator()))
+    return llvm::formatv("@{0} is not a function with one block that ends in "
+                         "func.return",
                          name.getValue())
         .str();
   // Whoever else refers to it relies on the results that it has now.
@@ -144,8 +174,15 @@ std::string NormWeightFolder::check(RMSNormOp norm,
         return "a weight is wider than 32 bits and not f64";
     if (!normWeight->constant)
       continue;
-    FoldError error =
-        predictFoldError(normWeight->constant, matmul, norm.getCast());
+    FoldError error = predictFoldError(normWeight->constant, weight->constant,
+                                       matmul, norm.getCast());
+    if (std::isinf(error.ratio))
+      return "weight times W leaves the range of W's type";
+    if (weight->constant && error.ratio > maxErrorRatio)
+      return llvm::formatv("rounding weight times W makes the error {0:F3} "
+                           "times the original's, at most {1:F2} is accepted",
+                           error.ratio, maxErrorRatio)
+          .str();
     if (error.ratio > maxErrorRatio)
       return llvm::formatv(
                  "{0:P0} of its weight are 1.5 times a power of two, whose "
@@ -161,6 +198,13 @@ std::string NormWeightFolder::check(RMSNormOp norm,
                            entry.getSymName())
           .str();
     if (std::string reason = findPrepareFunction(); !reason.empty())
+      return reason;
+  }
+  for (MatmulOp matmul : matmuls) {
+    // The error of two constants was computed.
+    if (normWeight->constant && getFactor(entry, matmul.getWeight())->constant)
+      continue;
+    if (std::string reason = checkSize(matmul); !reason.empty())
       return reason;
   }
   return "";

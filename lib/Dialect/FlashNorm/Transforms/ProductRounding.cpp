@@ -31,9 +31,13 @@
 // where it rounds there, too), all generic: 1 for the type of W, 4^b for one
 // with b bits less.
 //
+// Where W is a constant as well, its part is not predicted but computed, from
+// the rounded product itself.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ProductRounding.h"
+#include "WeightProduct.h"
 #include <cmath>
 
 using namespace mlir;
@@ -62,17 +66,52 @@ static int precisionOf(Value value) {
   return APFloat::semanticsPrecision(type.getFloatSemantics());
 }
 
+static double toDouble(APFloat value) {
+  bool losesInfo;
+  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                &losesInfo);
+  return value.convertToDouble();
+}
+
+/// Mean square of the errors of diag(g) W over that of generic ones; infinite
+/// where finite factors have a product that is not.
+static double measureProductError(DenseElementsAttr normWeight,
+                                  DenseElementsAttr weight,
+                                  bool transposeWeight, int precision) {
+  DenseElementsAttr rounded =
+      computeWeightProduct(normWeight, weight, transposeWeight);
+  SmallVector<double> factors;
+  for (const APFloat &value : normWeight.getValues<APFloat>())
+    factors.push_back(toDouble(value));
+  int64_t innerSize = weight.getType().getDimSize(1), index = 0;
+  double energy = 0, error = 0;
+  for (auto [value, result] : llvm::zip_equal(weight.getValues<APFloat>(),
+                                              rounded.getValues<APFloat>())) {
+    int64_t k = transposeWeight ? index % innerSize : index / innerSize;
+    ++index;
+    double product = factors[k] * toDouble(value);
+    if (!std::isfinite(product))
+      continue;
+    if (!result.isFinite())
+      return std::numeric_limits<double>::infinity();
+    energy += product * product;
+    error += std::pow(product - toDouble(result), 2);
+  }
+  // Relative to v = s 2^e with s spread evenly over its logarithm, a uniform
+  // error of ulp^2 / 12 has the mean square 2^(2 - 2 p) (3 / 8) / (12 ln 2).
+  double generic = std::ldexp(0.375 / (12 * std::log(2.0)), 2 - 2 * precision);
+  return energy > 0 ? error / energy / generic : 0;
+}
+
 FoldError flashnorm::predictFoldError(DenseElementsAttr normWeight,
-                                      MatmulOp matmul, CastPosition cast) {
+                                      DenseElementsAttr weight, MatmulOp matmul,
+                                      CastPosition cast) {
   double energy = 0, error = 0;
   int64_t threes = 0;
   for (APFloat value : normWeight.getValues<APFloat>()) {
     if (!value.isFiniteNonZero())
       continue;
-    bool losesInfo;
-    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                  &losesInfo);
-    double factor = value.convertToDouble();
+    double factor = toDouble(value);
     double square = factor * factor;
     energy += square;
     error += square * productError(factor);
@@ -84,6 +123,14 @@ FoldError flashnorm::predictFoldError(DenseElementsAttr normWeight,
   error /= energy;
 
   int precision = precisionOf(matmul.getWeight());
+  // Where the original rounds g * x, that has the ties of g.
+  double productError = error;
+  if (weight) {
+    productError = measureProductError(normWeight, weight,
+                                       matmul.getTransposeWeight(), precision);
+    if (std::isinf(productError))
+      return {productError, 0};
+  }
   auto relativeTo = [&](Value value) {
     return std::pow(4.0, precision - precisionOf(value));
   };
@@ -92,6 +139,6 @@ FoldError flashnorm::predictFoldError(DenseElementsAttr normWeight,
   // Rounded before the weight, x is rounded again after it, with its ties.
   double original =
       cast == CastPosition::BeforeAffine ? input * (1 + error) : input;
-  return {std::sqrt((error + output) / (original + output)),
+  return {std::sqrt((productError + output) / (original + output)),
           double(threes) / normWeight.getNumElements()};
 }

@@ -13,16 +13,19 @@ namespace flashnorm {
 
 /// What rounding diag(g) W does, where g is known.
 struct FoldError {
-  /// Predicted RMS error of a matmul with diag(g) W rounded once and x exact,
-  /// over that of one with g * x rounded and W as it is.
+  /// Predicted RMS error of a matmul with diag(g) W rounded and x exact, over
+  /// that of one with g * x rounded and W as it is. Infinite where finite
+  /// weights have a product that is not.
   double ratio;
   /// Share of entries of g with the significand 3.
   double shareOfThrees;
 };
 
 /// What folding the constant `normWeight` into the weight of `matmul` does to
-/// rounding. `cast` is where the norm rounds.
-FoldError predictFoldError(mlir::DenseElementsAttr normWeight, MatmulOp matmul,
+/// rounding. `weight` is that weight where it is a constant, too; otherwise its
+/// low bits are taken to be random. `cast` is where the norm rounds.
+FoldError predictFoldError(mlir::DenseElementsAttr normWeight,
+                           mlir::DenseElementsAttr weight, MatmulOp matmul,
                            CastPosition cast);
 
 } // namespace flashnorm

@@ -43,8 +43,7 @@
 using namespace mlir;
 using namespace flashnorm;
 
-/// The product's type before rounding: f32, or f64 when a factor is.
-static FloatType getComputeType(Type a, Type b) {
+FloatType flashnorm::getProductType(Type a, Type b) {
   MLIRContext *context = a.getContext();
   if (a.isF64() || b.isF64())
     return Float64Type::get(context);
@@ -79,7 +78,7 @@ public:
         type(cast<RankedTensorType>(weight.getType())),
         elementType(cast<FloatType>(type.getElementType())),
         computeType(
-            getComputeType(elementType, getElementTypeOrSelf(normWeight))),
+            getProductType(elementType, getElementTypeOrSelf(normWeight))),
         identity(builder.getMultiDimIdentityMap(2)) {
     auto along = [&](unsigned dim) {
       return AffineMap::get(2, 0, builder.getAffineDimExpr(dim));
@@ -294,7 +293,7 @@ DenseElementsAttr flashnorm::computeWeightProduct(DenseElementsAttr normWeight,
   auto type = cast<RankedTensorType>(weight.getType());
   auto elementType = cast<FloatType>(type.getElementType());
   FloatType computeType =
-      getComputeType(elementType, normWeight.getElementType());
+      getProductType(elementType, normWeight.getElementType());
   SmallVector<APFloat> factors;
   for (const APFloat &value : normWeight.getValues<APFloat>())
     factors.push_back(convert(value, computeType));

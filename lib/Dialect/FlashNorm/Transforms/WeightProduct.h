@@ -12,6 +12,9 @@
 
 namespace flashnorm {
 
+/// The type of the product before rounding: f32, or f64 when a factor is.
+mlir::FloatType getProductType(mlir::Type a, mlir::Type b);
+
 /// diag(g) W in the type of W, rounded so that the sum over K of each column
 /// hardly has an error; see WeightProduct.cpp for the formula. `normWeight` is
 /// [K], `weight` is [K, N], or [N, K] if `transposeWeight`.

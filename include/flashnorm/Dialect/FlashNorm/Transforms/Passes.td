@@ -252,8 +252,9 @@ def FoldNormWeightPass : Pass<"flashnorm-fold-norm-weight", "::mlir::ModuleOp"> 
     constants; W is not f16, whose
     range the product easily leaves; nothing else in the module calls or refers
     to the function, or to its prepare function; where the weight is a constant,
-    a predicted error of at most 1.05 times the original's. All consumers are
-    changed or none.
+    a predicted error of at most 1.05 times the original's; where W is rounded
+    and not known, at least 1024 elements of it, and K of at least 64 in front of
+    a post-norm. All consumers are changed or none.
 
     Numerics: changes rounding. `g * W` is computed in f32 (f64 when a factor
     is) and rounded to the type of W; a shift of less than half an ulp for each
