@@ -5,7 +5,7 @@
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
 // The caller may pass another norm weight every time.
-// REMARK: [Missed] NormWeightKept | {{.*}}Function=norm_weight_not_frozen | {{.*}}weight of flashnorm.rms_norm kept: its weight is neither an argument with 'flashnorm.frozen' nor a constant of at most 1 MB
+// REMARK: [Missed] NormWeightKept | {{.*}}Function=norm_weight_not_frozen | {{.*}}weight of flashnorm.rms_norm kept: its weight is neither made of arguments with 'flashnorm.frozen' nor a constant of at most 1 MB
 // CHECK-LABEL: func @norm_weight_not_frozen(
 // CHECK:         %[[N:.*]] = flashnorm.rms_norm {{.*}} weight(
 // CHECK:         flashnorm.matmul ins(%[[N]],
@@ -23,7 +23,7 @@ func.func @norm_weight_not_frozen(
 // -----
 
 // One of two matmuls has a weight that changes: neither is touched.
-// REMARK: Function=matmul_weight_not_frozen | {{.*}}kept: the weight of a matmul after it is neither an argument with 'flashnorm.frozen' nor a constant
+// REMARK: Function=matmul_weight_not_frozen | {{.*}}kept: the weight of a matmul after it is neither made of arguments with 'flashnorm.frozen' nor a constant
 // CHECK-LABEL: func @matmul_weight_not_frozen(
 // CHECK-SAME:    %[[X:[^:]*]]: tensor<2x8xbf16>, %[[G:[^:]*]]: tensor<8xbf16> {flashnorm.frozen}, %[[W0:[^:]*]]: tensor<8x8xbf16> {flashnorm.frozen}, %[[W1:[^:]*]]: tensor<8x8xbf16>) ->
 // CHECK:         %[[N:.*]] = flashnorm.rms_norm {{.*}} weight(%[[G]]

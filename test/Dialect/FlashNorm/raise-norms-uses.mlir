@@ -205,10 +205,13 @@ func.func @normalised_in_f8(%x: tensor<8x64xf32>, %w: tensor<64xbf16>) -> tensor
   return %y : tensor<8x64xbf16>
 }
 
-// The narrowest tensor that holds x does not say how long its rows are.
+// The narrowest tensor that holds x does not say how long its rows are: it is
+// cast.
 // CHECK-LABEL: func @input_behind_cast(
-// CHECK:         %[[X:.+]] = tensor.cast %{{.+}} : tensor<?x?xf32> to tensor<?x64xf32>
-// CHECK:         flashnorm.rms_norm ins(%[[X]] : tensor<?x64xf32>)
+// CHECK-SAME:    %[[X0:.+]]: tensor<?x?xbf16>
+// CHECK:         %[[X:.+]] = tensor.cast %[[X0]] : tensor<?x?xbf16> to tensor<?x64xbf16>
+// CHECK:         %[[Y:.+]] = flashnorm.rms_norm ins(%[[X]] : tensor<?x64xbf16>)
+// CHECK:         return %[[Y]]
 func.func @input_behind_cast(%x0: tensor<?x?xbf16>, %row: tensor<?xf32>, %like: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %zero = arith.constant 0.0 : f32
   %n = arith.constant 64.0 : f32
