@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Exports small torch models to MLIR (linalg on tensors): two defined here, those
-of blocks.py
+"""Exports small torch models to MLIR (linalg on tensors): two defined here and the
+transformer blocks of blocks.py.
 
 Usage: export.py OUTPUT_DIR [--model NAME]...
 

@@ -267,3 +267,40 @@ func.func @half_threes_f32_result(%x: tensor<2x4xbf16>,
       outs(%init : tensor<2x4xf32>) -> tensor<2x4xf32>
   return %y : tensor<2x4xf32>
 }
+
+// -----
+
+// The weight is computed from one argument that is frozen and one that is not.
+// REMARK: Function=computed_from_any | {{.*}}kept: its weight is neither made of arguments with 'flashnorm.frozen' nor a constant
+// CHECK-LABEL: func @computed_from_any(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+// CHECK-NOT:   _prepare_weights
+func.func @computed_from_any(
+    %x: tensor<2x8xbf16>, %g: tensor<8xbf16> {flashnorm.frozen}, %h: tensor<8xbf16>,
+    %w: tensor<8x8xbf16> {flashnorm.frozen}) -> tensor<2x8xbf16> {
+  %gh = arith.addf %g, %h : tensor<8xbf16>
+  %n = flashnorm.rms_norm ins(%x : tensor<2x8xbf16>) weight(%gh : tensor<8xbf16>)
+      outs(%x : tensor<2x8xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x8xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x8xbf16>, tensor<8x8xbf16>)
+      outs(%x : tensor<2x8xbf16>) -> tensor<2x8xbf16>
+  return %y : tensor<2x8xbf16>
+}
+
+// -----
+
+// A call may do more than compute.
+// REMARK: Function=computed_by_call | {{.*}}kept: its weight is neither made of arguments with 'flashnorm.frozen' nor a constant
+// CHECK-LABEL: func @computed_by_call(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+// CHECK-NOT:   _prepare_weights
+func.func private @counted(tensor<8xbf16>) -> tensor<8xbf16>
+func.func @computed_by_call(
+    %x: tensor<2x8xbf16>, %g: tensor<8xbf16> {flashnorm.frozen},
+    %w: tensor<8x8xbf16> {flashnorm.frozen}) -> tensor<2x8xbf16> {
+  %g1 = func.call @counted(%g) : (tensor<8xbf16>) -> tensor<8xbf16>
+  %n = flashnorm.rms_norm ins(%x : tensor<2x8xbf16>) weight(%g1 : tensor<8xbf16>)
+      outs(%x : tensor<2x8xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x8xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x8xbf16>, tensor<8x8xbf16>)
+      outs(%x : tensor<2x8xbf16>) -> tensor<2x8xbf16>
+  return %y : tensor<2x8xbf16>
+}

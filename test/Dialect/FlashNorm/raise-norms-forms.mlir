@@ -1,6 +1,6 @@
 // Forms of a norm, each once. raise-norms-passes.test takes the file through
-// upstream's passes; forms.test runs each function on the CPU as it was and as
-// it is raised.
+// upstream's passes, and Integration/CPU/raised-forms.test runs each function as
+// it was and as it is raised.
 // RUN: flashnorm-opt %s --flashnorm-raise-norms --canonicalize --cse | FileCheck %s --implicit-check-not=rsqrt --implicit-check-not=math.powf --implicit-check-not=math.sqrt
 
 #row = affine_map<(i, j) -> (i)>
@@ -206,40 +206,6 @@ func.func @dynamic_weight(%x: tensor<?x64xf32>, %w: tensor<?xf32>) -> tensor<?x6
   return %y : tensor<?x64xf32>
 }
 
-// x's type does not say the length of its rows: the sum's loop does.
-// CHECK-LABEL: func @dynamic_row(
-// CHECK-SAME:    %[[X:.+]]: tensor<?x?xf32>, %[[W:.+]]: tensor<64xf32>
-// CHECK:         %[[ROWS:.+]] = tensor.cast %[[X]] : tensor<?x?xf32> to tensor<?x64xf32>
-// CHECK:         flashnorm.rms_norm ins(%[[ROWS]] : tensor<?x64xf32>) weight(%[[W]] : tensor<64xf32>)
-func.func @dynamic_row(%x: tensor<?x?xf32>, %w: tensor<64xf32>) -> tensor<?x?xf32> {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %n = arith.constant 64.0 : f32
-  %eps = arith.constant 1.0e-5 : f32
-  %m = tensor.dim %x, %c0 : tensor<?x?xf32>
-  %k = tensor.dim %x, %c1 : tensor<?x?xf32>
-  %row = tensor.empty(%m) : tensor<?xf32>
-  %like = tensor.empty(%m, %k) : tensor<?x?xf32>
-  %row0 = linalg.fill ins(%zero : f32) outs(%row : tensor<?xf32>) -> tensor<?xf32>
-  %sum = linalg.generic {indexing_maps = [#col, #all, #row], iterator_types = ["parallel", "reduction"]} ins(%w, %x : tensor<64xf32>, tensor<?x?xf32>) outs(%row0 : tensor<?xf32>) {
-  ^bb0(%g: f32, %a: f32, %acc: f32):
-    %s = arith.mulf %a, %a : f32
-    %d = arith.addf %acc, %s : f32
-    linalg.yield %d : f32
-  } -> tensor<?xf32>
-  %y = linalg.generic {indexing_maps = [#all, #row, #col, #all], iterator_types = ["parallel", "parallel"]} ins(%x, %sum, %w : tensor<?x?xf32>, tensor<?xf32>, tensor<64xf32>) outs(%like : tensor<?x?xf32>) {
-  ^bb0(%a: f32, %q: f32, %g: f32, %o: f32):
-    %mean = arith.divf %q, %n : f32
-    %p = arith.addf %mean, %eps : f32
-    %r = math.rsqrt %p : f32
-    %z = arith.mulf %a, %r : f32
-    %zg = arith.mulf %z, %g : f32
-    linalg.yield %zg : f32
-  } -> tensor<?x?xf32>
-  return %y : tensor<?x?xf32>
-}
-
 // Rows of two dimensions, as nn.LayerNorm([8, 16]) has: collapsing is free.
 // CHECK-LABEL: func @two_dimensions(
 // CHECK-SAME:    %[[X:.+]]: tensor<?x8x16xf32>, %[[G:.+]]: tensor<8x16xf32>, %[[B:.+]]: tensor<8x16xf32>
@@ -405,4 +371,55 @@ func.func @dynamic_tensors(%x: tensor<?x1x64xf32>) -> tensor<?x64xf32> {
   %xf = tensor.collapse_shape %x [[0, 1], [2]] : tensor<?x1x64xf32> into tensor<?x64xf32>
   %y = arith.mulf %rows, %xf : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
+}
+
+// Both sums in one op; the variance as the difference of two means.
+// CHECK-LABEL: func @two_sums(
+// CHECK:         flashnorm.layer_norm ins(%{{.+}} : tensor<8x64xf32>) weight(%{{.+}} : tensor<64xf32>)
+func.func @two_sums(%x: tensor<8x64xf32>, %w: tensor<64xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant 64.0 : f32
+  %eps = arith.constant 1.0e-5 : f32
+  %e = tensor.empty() : tensor<8x64xf32>
+  %s:2 = linalg.generic {indexing_maps = [#all, #row, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<8x64xf32>) outs(%zero, %zero : tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%a: f32, %acc: f32, %acc2: f32):
+    %q = arith.mulf %a, %a : f32
+    %d = arith.addf %acc, %a : f32
+    %d2 = arith.addf %acc2, %q : f32
+    linalg.yield %d, %d2 : f32, f32
+  } -> (tensor<8xf32>, tensor<8xf32>)
+  %y = linalg.generic {indexing_maps = [#all, #row, #row, #col, #all], iterator_types = ["parallel", "parallel"]} ins(%x, %s#0, %s#1, %w : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>, tensor<64xf32>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%a: f32, %s1: f32, %s2: f32, %g: f32, %o: f32):
+    %mean = arith.divf %s1, %n : f32
+    %sq = arith.divf %s2, %n : f32
+    %mm = arith.mulf %mean, %mean : f32
+    %var = arith.subf %sq, %mm : f32
+    %p = arith.addf %var, %eps : f32
+    %r = math.rsqrt %p : f32
+    %c = arith.subf %a, %mean : f32
+    %z = arith.mulf %c, %r : f32
+    %zg = arith.mulf %g, %z : f32
+    linalg.yield %zg : f32
+  } -> tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// linalg's named elementwise ops, with a reciprocal.
+// CHECK-LABEL: func @named_elementwise(
+// CHECK:         flashnorm.rms_norm ins(%{{.+}} : tensor<8x64xf32>)
+func.func @named_elementwise(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-5> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %e1 = tensor.empty() : tensor<8xf32>
+  %sq = linalg.square ins(%x : tensor<8x64xf32>) outs(%e : tensor<8x64xf32>) -> tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%sq : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %m = linalg.div ins(%sum, %n : tensor<8xf32>, tensor<8xf32>) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
+  %me = linalg.add ins(%m, %eps : tensor<8xf32>, tensor<8xf32>) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
+  %rt = linalg.sqrt ins(%me : tensor<8xf32>) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
+  %r = linalg.reciprocal ins(%rt : tensor<8xf32>) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %y = linalg.mul ins(%x, %rows : tensor<8x64xf32>, tensor<8x64xf32>) outs(%e : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
 }

@@ -200,6 +200,8 @@ private:
     if (isOpTriviallyDead(op))
       erase(op);
   }
+  /// Calls of functions that say which norm they compute.
+  void raiseCalls();
   void report(const NormMatch &match, Operation *root);
   void reportMisses();
 
@@ -395,7 +397,51 @@ void RaiseNorms::reportMisses() {
   });
 }
 
+void RaiseNorms::raiseCalls() {
+  getOperation().walk([&](func::CallOp call) {
+    auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        call, call.getCalleeAttr());
+    auto norm = function ? function->getAttrOfType<NormAttr>(
+                               FlashNormDialect::getNormAttrName())
+                         : NormAttr();
+    // The function's own types are checked; below tensors it is no norm of
+    // ours.
+    if (!norm ||
+        !llvm::all_of(call->getOperandTypes(),
+                      llvm::IsaPred<RankedTensorType>) ||
+        !llvm::all_of(call.getResultTypes(), llvm::IsaPred<RankedTensorType>))
+      return;
+    OpBuilder builder(call);
+    Location loc = call.getLoc();
+    auto getOperand = [&](unsigned i) {
+      return i < call.getNumOperands() ? call.getOperand(i) : Value();
+    };
+    Value x = call.getOperand(0);
+    auto type = cast<RankedTensorType>(call.getResult(0).getType());
+    Value init = tensor::EmptyOp::create(builder, loc,
+                                         tensor::getMixedSizes(builder, loc, x),
+                                         type.getElementType());
+    auto cast = CastPositionAttr::get(&getContext(), CastPosition::AfterAffine);
+    bool isRMS = norm.getKind() == NormKind::RMS;
+    Operation *op =
+        isRMS ? RMSNormOp::create(builder, loc, type, x, getOperand(1), init,
+                                  norm.getEps(), cast)
+                    .getOperation()
+              : LayerNormOp::create(builder, loc, type, x, getOperand(1),
+                                    getOperand(2), init, norm.getEps(), cast)
+                    .getOperation();
+    ++numFound;
+    ++numRaised;
+    remark::passed(loc, getRemark("NormRaised"))
+        << remark::add("call of @{0} raised to {1} over {2} elements",
+                       call.getCallee(), op->getName(), type.getShape().back());
+    call->replaceAllUsesWith(op);
+    call->erase();
+  });
+}
+
 void RaiseNorms::runOnOperation() {
+  raiseCalls();
   matcher = {};
   rowShapes = {};
   erased.clear();

@@ -367,6 +367,10 @@ bool Walk::stepScalar() {
     }
     return false;
   }
+  // A scalar operand that upstream has moved into the body.
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+    return current.index && extract.getIndices().empty() &&
+           moveTo(extract.getTensor(), withResults(current.index, {}));
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp>(op)) {
     // Only for the sake of constants.
     if (casts == maxCasts)
