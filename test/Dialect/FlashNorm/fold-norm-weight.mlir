@@ -261,18 +261,19 @@ func.func @threes_rounded_before(%x: tensor<2x4xbf16>,
 // function computes it again. Both products read one copy.
 // REMARK: Function=computed | {{.*}}folded into the weights of 2 matmuls after it
 // CHECK-LABEL: func @computed(
-// CHECK-SAME:    %[[P0:[^:]*]]: tensor<64x32xbf16> {flashnorm.prepared = 0 : i64}, %[[P1:[^:]*]]: tensor<64x16xbf16> {flashnorm.prepared = 1 : i64})
+// CHECK-SAME:    %[[P0:[^:]*]]: tensor<64x16xbf16> {flashnorm.prepared = 0 : i64}, %[[P1:[^:]*]]: tensor<64x32xbf16> {flashnorm.prepared = 1 : i64})
 // CHECK:         flashnorm.rms_norm ins(%{{.+}} : tensor<?x64xbf16>) outs(
-// CHECK:         flashnorm.matmul ins(%{{.+}}, %[[P0]] :
 // CHECK:         flashnorm.matmul ins(%{{.+}}, %[[P1]] :
+// CHECK:         flashnorm.matmul ins(%{{.+}}, %[[P0]] :
 // CHECK-LABEL: func @computed_prepare_weights(
-// CHECK-SAME:    %[[G:[^:]*]]: tensor<64xbf16> {flashnorm.source = 1 : i64}, %[[A:[^:]*]]: tensor<64x32xbf16> {flashnorm.source = 2 : i64}, %[[B:[^:]*]]: tensor<64x16xbf16> {flashnorm.source = 3 : i64})
+// CHECK-SAME:    %[[G:[^:]*]]: tensor<64xbf16> {flashnorm.source = 1 : i64}, %[[B:[^:]*]]: tensor<64x16xbf16> {flashnorm.source = 3 : i64}, %[[A:[^:]*]]: tensor<64x32xbf16> {flashnorm.source = 2 : i64})
 // CHECK-DAG:     %[[ONE:.*]] = arith.constant dense<1.000000e+00> : tensor<64xf32>
 // CHECK-DAG:     %[[WIDE:.*]] = arith.extf %[[G]]
 // CHECK:         %[[G1:.*]] = arith.addf %[[WIDE]], %[[ONE]]
 // CHECK-NOT:     arith.addf
-// CHECK:         call @{{.+}}(%[[G1]], %[[A]])
 // CHECK:         call @{{.+}}(%[[G1]], %[[B]])
+// CHECK-NOT:     arith.addf
+// CHECK:         call @{{.+}}(%[[G1]], %[[A]])
 func.func @computed(
     %x: tensor<?x64xbf16>, %g: tensor<64xbf16> {flashnorm.frozen},
     %a: tensor<64x32xbf16> {flashnorm.frozen}, %b: tensor<64x16xbf16> {flashnorm.frozen},

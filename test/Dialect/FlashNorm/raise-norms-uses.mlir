@@ -315,3 +315,26 @@ func.func @weight_of_unknown_length(%x: tensor<8x64xf32>, %w: tensor<1x?xf32>) -
   %y = tosa.mul %z, %w, %shift : (tensor<8x64xf32>, tensor<1x?xf32>, tensor<1xi8>) -> tensor<8x64xf32>
   return %y : tensor<8x64xf32>
 }
+
+// AdaLN: a scale per sample is no weight of the norm.
+// CHECK-LABEL: func @weight_per_sample(
+// CHECK:         %[[Y:.+]] = flashnorm.rms_norm ins(%{{.+}} : tensor<2x8x64xf32>) outs(
+// CHECK:         linalg.generic {{.*}} ins(%{{.+}}, %[[Y]] :
+func.func @weight_per_sample(%x: tensor<2x8x64xf32>, %w: tensor<2x1x64xf32>) -> tensor<2x8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<2x8xf32>
+  %n = arith.constant dense<64.0> : tensor<2x8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<2x8xf32>
+  %e = tensor.empty() : tensor<2x8x64xf32>
+  %square = arith.mulf %x, %x : tensor<2x8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<2x8x64xf32>) outs(%zero : tensor<2x8xf32>) dimensions = [2]
+  %mean = arith.divf %sum, %n : tensor<2x8xf32>
+  %var = arith.addf %mean, %eps : tensor<2x8xf32>
+  %r = math.rsqrt %var : tensor<2x8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j)>, affine_map<(i, j, k) -> (i, 0, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %r, %w : tensor<2x8x64xf32>, tensor<2x8xf32>, tensor<2x1x64xf32>) outs(%e : tensor<2x8x64xf32>) {
+  ^bb0(%a: f32, %s: f32, %g: f32, %o: f32):
+    %z = arith.mulf %a, %s : f32
+    %zg = arith.mulf %z, %g : f32
+    linalg.yield %zg : f32
+  } -> tensor<2x8x64xf32>
+  return %y : tensor<2x8x64xf32>
+}

@@ -293,23 +293,22 @@ struct Term {
 };
 } // namespace
 
-/// The terms of `element`, which is computed in f32 or f64; none if there are
-/// more than three.
-static void collectTerms(Element element, bool isNegative,
+/// The terms of `element`, which is computed in f32 or f64; more than three
+/// only to say so.
+static void collectTerms(Element element, bool isNegative, unsigned depth,
                          SmallVectorImpl<Term> &terms) {
   Node node = look(element);
-  while (node.is(Kind::Round) && !isNarrow(node.type)) {
-    element = node.args[0];
-    node = look(element);
+  auto collect = [&](unsigned arg, bool flip) {
+    collectTerms(node.args[arg], isNegative != flip, depth + 1, terms);
+  };
+  if (depth == maxDepth || terms.size() > 3 || isNarrow(node.type))
+    return terms.push_back({element, isNegative});
+  if (node.is(Kind::Round) || node.is(Kind::Neg))
+    return collect(0, node.is(Kind::Neg));
+  if ((node.is(Kind::Add) || node.is(Kind::Sub)) && !isCentered(element)) {
+    collect(0, false);
+    return collect(1, node.is(Kind::Sub));
   }
-  bool isSum = (node.is(Kind::Add) || node.is(Kind::Sub)) &&
-               !isNarrow(node.type) && !isCentered(element);
-  if (isSum && terms.size() < 3) {
-    collectTerms(node.args[0], isNegative, terms);
-    return collectTerms(node.args[1], isNegative != node.is(Kind::Sub), terms);
-  }
-  if (node.is(Kind::Neg))
-    return collectTerms(node.args[0], !isNegative, terms);
   terms.push_back({element, isNegative});
 }
 
@@ -317,7 +316,7 @@ static void collectTerms(Element element, bool isNegative,
 /// x * f + (bias - mean(x) * f), where f = root * weight.
 std::optional<NormMatch> NormMatcher::matchExpanded(Element element) {
   SmallVector<Term> terms;
-  collectTerms(element, /*isNegative=*/false, terms);
+  collectTerms(element, /*isNegative=*/false, /*depth=*/0, terms);
   if (terms.size() < 2 || terms.size() > 3)
     return std::nullopt;
   for (auto [i, scaled] : llvm::enumerate(terms)) {
