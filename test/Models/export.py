@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Defines two small models in torch and exports them to MLIR (linalg on tensors).
+"""Exports small torch models to MLIR (linalg on tensors): two defined here and the
+transformer blocks of blocks.py.
 
 Usage: export.py OUTPUT_DIR [--model NAME]...
 
@@ -26,6 +27,8 @@ from torch.func import functional_call
 from torch_mlir import fx
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 from torch_mlir.passmanager import PassManager
+
+import blocks
 
 
 # --------------------------------------------------------------------------
@@ -142,7 +145,7 @@ class RecTower(nn.Sequential):
         return {"x": (x, {0: batch})}
 
 
-MODELS = {"llama_block": LlamaBlock, "rec_tower": RecTower}
+MODELS = {"llama_block": LlamaBlock, "rec_tower": RecTower} | blocks.MODELS
 
 
 # --------------------------------------------------------------------------
@@ -176,7 +179,8 @@ def decompositions():
 
 
 def export(name):
-    module = MODELS[name]().to(torch.bfloat16).eval()
+    module = MODELS[name]()
+    module = module.to(getattr(module, "dtype", torch.bfloat16)).eval()
     inputs = module.inputs()
     params = {k: p.detach() for k, p in module.named_parameters()}
     program = torch.export.export(

@@ -130,7 +130,7 @@ func.func private @on_result() -> (tensor<4xf32> {flashnorm.frozen})
 
 // -----
 
-// expected-error @+1 {{unknown attribute 'flashnorm.frozen' on an operation; FlashNorm has 'flashnorm.prepare_weights', 'flashnorm.launch_abi' and 'flashnorm.manifest' there}}
+// expected-error @+1 {{unknown attribute 'flashnorm.frozen' on an operation; FlashNorm has 'flashnorm.prepare_weights', 'flashnorm.norm', 'flashnorm.launch_abi' and 'flashnorm.manifest' there}}
 func.func private @on_function() attributes {flashnorm.frozen}
 
 // -----
@@ -155,3 +155,38 @@ func.func private @source_not_frozen(tensor<8xf32>, tensor<4xf32> {flashnorm.pre
 func.func private @prepare(tensor<4xf32> {flashnorm.source = 1 : i64}) -> tensor<4xf32>
 // expected-error @+1 {{argument 0 of @prepare is argument 1, which is not 'flashnorm.frozen'}}
 func.func private @source_prepared(tensor<8xf32>, tensor<4xf32> {flashnorm.prepared = 0 : i64}) attributes {flashnorm.prepare_weights = @prepare}
+
+// -----
+
+// expected-error @+1 {{'flashnorm.norm' must be a #flashnorm.norm, got "rms"}}
+func.func private @norm_name(tensor<?x64xf32>) -> tensor<?x64xf32> attributes {flashnorm.norm = "rms"}
+
+// -----
+
+// expected-error @+1 {{only a function can have 'flashnorm.norm'}}
+module attributes {flashnorm.norm = #flashnorm.norm<rms, eps = 1.0e-05>} {}
+
+// -----
+
+// expected-error @+1 {{'flashnorm.norm' needs 1 to 2 arguments and 1 result, got 3 and 1}}
+func.func private @norm_bias(tensor<?x64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<?x64xf32> attributes {flashnorm.norm = #flashnorm.norm<rms, eps = 1.0e-05>}
+
+// -----
+
+// expected-error @+1 {{'flashnorm.norm' needs ranked tensors of f16, bf16, f32 or f64, got 'tensor<?x64xi8>'}}
+func.func private @norm_type(tensor<?x64xi8>) -> tensor<?x64xf32> attributes {flashnorm.norm = #flashnorm.norm<rms, eps = 1.0e-05>}
+
+// -----
+
+// expected-error @+1 {{'flashnorm.norm' needs a static last dimension, got 'tensor<64x?xf32>'}}
+func.func private @norm_row(tensor<64x?xf32>) -> tensor<64x?xf32> attributes {flashnorm.norm = #flashnorm.norm<rms, eps = 1.0e-05>}
+
+// -----
+
+// expected-error @+1 {{'flashnorm.norm' maps 'tensor<?x64xf32>' to 'tensor<8x64xf32>'; the shapes must be the same}}
+func.func private @norm_shape(tensor<?x64xf32>) -> tensor<8x64xf32> attributes {flashnorm.norm = #flashnorm.norm<rms, eps = 1.0e-05>}
+
+// -----
+
+// expected-error @+1 {{'flashnorm.norm' needs vectors of 64 elements behind x, got 'tensor<1x64xf32>'}}
+func.func private @norm_weight(tensor<?x64xf32>, tensor<1x64xf32>) -> tensor<?x64xf32> attributes {flashnorm.norm = #flashnorm.norm<rms, eps = 1.0e-05>}

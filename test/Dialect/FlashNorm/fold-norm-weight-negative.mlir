@@ -5,7 +5,7 @@
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
 // The caller may pass another norm weight every time.
-// REMARK: [Missed] NormWeightKept | {{.*}}Function=norm_weight_not_frozen | {{.*}}weight of flashnorm.rms_norm kept: its weight is neither an argument with 'flashnorm.frozen' nor a constant of at most 1 MB
+// REMARK: [Missed] NormWeightKept | {{.*}}Function=norm_weight_not_frozen | {{.*}}weight of flashnorm.rms_norm kept: its weight is neither made of arguments with 'flashnorm.frozen' nor a constant of at most 1 MB
 // CHECK-LABEL: func @norm_weight_not_frozen(
 // CHECK:         %[[N:.*]] = flashnorm.rms_norm {{.*}} weight(
 // CHECK:         flashnorm.matmul ins(%[[N]],
@@ -23,7 +23,7 @@ func.func @norm_weight_not_frozen(
 // -----
 
 // One of two matmuls has a weight that changes: neither is touched.
-// REMARK: Function=matmul_weight_not_frozen | {{.*}}kept: the weight of a matmul after it is neither an argument with 'flashnorm.frozen' nor a constant
+// REMARK: Function=matmul_weight_not_frozen | {{.*}}kept: the weight of a matmul after it is neither made of arguments with 'flashnorm.frozen' nor a constant
 // CHECK-LABEL: func @matmul_weight_not_frozen(
 // CHECK-SAME:    %[[X:[^:]*]]: tensor<2x8xbf16>, %[[G:[^:]*]]: tensor<8xbf16> {flashnorm.frozen}, %[[W0:[^:]*]]: tensor<8x8xbf16> {flashnorm.frozen}, %[[W1:[^:]*]]: tensor<8x8xbf16>) ->
 // CHECK:         %[[N:.*]] = flashnorm.rms_norm {{.*}} weight(%[[G]]
@@ -339,7 +339,7 @@ func.func @few_values(%x: tensor<2x64xbf16>) -> tensor<2x64xbf16> {
 
 // A splat of 2^60 elements is no small constant, though 2^64 bytes are 0 in 64
 // bits.
-// REMARK: Function=huge_splat | {{.*}}kept: the weight of a matmul after it is neither an argument with 'flashnorm.frozen' nor a constant of at most 1 MB
+// REMARK: Function=huge_splat | {{.*}}kept: the weight of a matmul after it is neither made of arguments with 'flashnorm.frozen' nor a constant of at most 1 MB
 // CHECK-LABEL: func @huge_splat(
 // CHECK:         flashnorm.rms_norm {{.*}} weight(
 func.func @huge_splat(%x: tensor<2x8xbf16>, %i: tensor<2x144115188075855872xbf16>)
@@ -393,4 +393,41 @@ func.func @prepared_by_unreachable(
 }
 func.func @unreachable() {
   ub.unreachable
+}
+
+// -----
+
+// The weight is computed from one argument that is frozen and one that is not.
+// REMARK: Function=computed_from_any | {{.*}}kept: its weight is neither made of arguments with 'flashnorm.frozen' nor a constant
+// CHECK-LABEL: func @computed_from_any(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+// CHECK-NOT:   _prepare_weights
+func.func @computed_from_any(
+    %x: tensor<2x8xbf16>, %g: tensor<8xbf16> {flashnorm.frozen}, %h: tensor<8xbf16>,
+    %w: tensor<8x8xbf16> {flashnorm.frozen}) -> tensor<2x8xbf16> {
+  %gh = arith.addf %g, %h : tensor<8xbf16>
+  %n = flashnorm.rms_norm ins(%x : tensor<2x8xbf16>) weight(%gh : tensor<8xbf16>)
+      outs(%x : tensor<2x8xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x8xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x8xbf16>, tensor<8x8xbf16>)
+      outs(%x : tensor<2x8xbf16>) -> tensor<2x8xbf16>
+  return %y : tensor<2x8xbf16>
+}
+
+// -----
+
+// A call may do more than compute.
+// REMARK: Function=computed_by_call | {{.*}}kept: its weight is neither made of arguments with 'flashnorm.frozen' nor a constant
+// CHECK-LABEL: func @computed_by_call(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+// CHECK-NOT:   _prepare_weights
+func.func private @counted(tensor<8xbf16>) -> tensor<8xbf16>
+func.func @computed_by_call(
+    %x: tensor<2x8xbf16>, %g: tensor<8xbf16> {flashnorm.frozen},
+    %w: tensor<8x8xbf16> {flashnorm.frozen}) -> tensor<2x8xbf16> {
+  %g1 = func.call @counted(%g) : (tensor<8xbf16>) -> tensor<8xbf16>
+  %n = flashnorm.rms_norm ins(%x : tensor<2x8xbf16>) weight(%g1 : tensor<8xbf16>)
+      outs(%x : tensor<2x8xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x8xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<2x8xbf16>, tensor<8x8xbf16>)
+      outs(%x : tensor<2x8xbf16>) -> tensor<2x8xbf16>
+  return %y : tensor<2x8xbf16>
 }

@@ -254,3 +254,36 @@ func.func @threes_rounded_before(%x: tensor<2x4xbf16>,
       outs(%init : tensor<2x256xbf16>) -> tensor<2x256xbf16>
   return %y : tensor<2x256xbf16>
 }
+
+// -----
+
+// A weight computed from a frozen argument, as Gemma's 1 + g: the prepare
+// function computes it again. Both products read one copy.
+// REMARK: Function=computed | {{.*}}folded into the weights of 2 matmuls after it
+// CHECK-LABEL: func @computed(
+// CHECK-SAME:    %[[P0:[^:]*]]: tensor<64x16xbf16> {flashnorm.prepared = 0 : i64}, %[[P1:[^:]*]]: tensor<64x32xbf16> {flashnorm.prepared = 1 : i64})
+// CHECK:         flashnorm.rms_norm ins(%{{.+}} : tensor<?x64xbf16>) outs(
+// CHECK:         flashnorm.matmul ins(%{{.+}}, %[[P1]] :
+// CHECK:         flashnorm.matmul ins(%{{.+}}, %[[P0]] :
+// CHECK-LABEL: func @computed_prepare_weights(
+// CHECK-SAME:    %[[G:[^:]*]]: tensor<64xbf16> {flashnorm.source = 1 : i64}, %[[B:[^:]*]]: tensor<64x16xbf16> {flashnorm.source = 3 : i64}, %[[A:[^:]*]]: tensor<64x32xbf16> {flashnorm.source = 2 : i64})
+// CHECK-DAG:     %[[ONE:.*]] = arith.constant dense<1.000000e+00> : tensor<64xf32>
+// CHECK-DAG:     %[[WIDE:.*]] = arith.extf %[[G]]
+// CHECK:         %[[G1:.*]] = arith.addf %[[WIDE]], %[[ONE]]
+// CHECK-NOT:     arith.addf
+// CHECK:         call @{{.+}}(%[[G1]], %[[B]])
+// CHECK-NOT:     arith.addf
+// CHECK:         call @{{.+}}(%[[G1]], %[[A]])
+func.func @computed(
+    %x: tensor<?x64xbf16>, %g: tensor<64xbf16> {flashnorm.frozen},
+    %a: tensor<64x32xbf16> {flashnorm.frozen}, %b: tensor<64x16xbf16> {flashnorm.frozen},
+    %n_init: tensor<?x64xbf16>, %a_init: tensor<?x32xbf16>, %b_init: tensor<?x16xbf16>)
+    -> (tensor<?x32xbf16>, tensor<?x16xbf16>) {
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %wide = arith.extf %g : tensor<64xbf16> to tensor<64xf32>
+  %g1 = arith.addf %wide, %one : tensor<64xf32>
+  %n = flashnorm.rms_norm ins(%x : tensor<?x64xbf16>) weight(%g1 : tensor<64xf32>) outs(%n_init : tensor<?x64xbf16>) {eps = 1.0e-05 : f64} -> tensor<?x64xbf16>
+  %y = flashnorm.matmul ins(%n, %a : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%a_init : tensor<?x32xbf16>) -> tensor<?x32xbf16>
+  %z = flashnorm.matmul ins(%n, %b : tensor<?x64xbf16>, tensor<64x16xbf16>) outs(%b_init : tensor<?x16xbf16>) -> tensor<?x16xbf16>
+  return %y, %z : tensor<?x32xbf16>, tensor<?x16xbf16>
+}

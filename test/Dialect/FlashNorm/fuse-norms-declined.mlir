@@ -64,7 +64,7 @@ func.func @value_returned(
 // -----
 
 // A weight that cannot be folded stays between the norm and the matmul.
-// REMARK: Function=weight_not_folded | {{.*}}after: its weight stays in front of the matmuls after it: its weight is neither an argument with 'flashnorm.frozen' nor a constant of at most 1 MB
+// REMARK: Function=weight_not_folded | {{.*}}after: its weight stays in front of the matmuls after it: its weight is neither made of arguments with 'flashnorm.frozen' nor a constant of at most 1 MB
 // CHECK-LABEL: func @weight_not_folded(
 // CHECK:         %[[N:.*]] = flashnorm.rms_norm {{.*}} weight(
 // CHECK:         flashnorm.matmul ins(%[[N]],

@@ -205,10 +205,13 @@ func.func @normalised_in_f8(%x: tensor<8x64xf32>, %w: tensor<64xbf16>) -> tensor
   return %y : tensor<8x64xbf16>
 }
 
-// The narrowest tensor that holds x does not say how long its rows are.
+// The narrowest tensor that holds x does not say how long its rows are: it is
+// cast.
 // CHECK-LABEL: func @input_behind_cast(
-// CHECK:         %[[X:.+]] = tensor.cast %{{.+}} : tensor<?x?xf32> to tensor<?x64xf32>
-// CHECK:         flashnorm.rms_norm ins(%[[X]] : tensor<?x64xf32>)
+// CHECK-SAME:    %[[X0:.+]]: tensor<?x?xbf16>
+// CHECK:         %[[X:.+]] = tensor.cast %[[X0]] : tensor<?x?xbf16> to tensor<?x64xbf16>
+// CHECK:         %[[Y:.+]] = flashnorm.rms_norm ins(%[[X]] : tensor<?x64xbf16>)
+// CHECK:         return %[[Y]]
 func.func @input_behind_cast(%x0: tensor<?x?xbf16>, %row: tensor<?xf32>, %like: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %zero = arith.constant 0.0 : f32
   %n = arith.constant 64.0 : f32
@@ -231,4 +234,107 @@ func.func @input_behind_cast(%x0: tensor<?x?xbf16>, %row: tensor<?xf32>, %like: 
     linalg.yield %z : f32
   } -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
+}
+
+// x's type does not say the length of its rows: the sum's loop does.
+// CHECK-LABEL: func @dynamic_row(
+// CHECK-SAME:    %[[X:.+]]: tensor<?x?xf32>, %[[W:.+]]: tensor<64xf32>
+// CHECK:         %[[ROWS:.+]] = tensor.cast %[[X]] : tensor<?x?xf32> to tensor<?x64xf32>
+// CHECK:         flashnorm.rms_norm ins(%[[ROWS]] : tensor<?x64xf32>) weight(%[[W]] : tensor<64xf32>)
+func.func @dynamic_row(%x: tensor<?x?xf32>, %w: tensor<64xf32>) -> tensor<?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 64.0 : f32
+  %eps = arith.constant 1.0e-5 : f32
+  %m = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %k = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %row = tensor.empty(%m) : tensor<?xf32>
+  %like = tensor.empty(%m, %k) : tensor<?x?xf32>
+  %row0 = linalg.fill ins(%zero : f32) outs(%row : tensor<?xf32>) -> tensor<?xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%w, %x : tensor<64xf32>, tensor<?x?xf32>) outs(%row0 : tensor<?xf32>) {
+  ^bb0(%g: f32, %a: f32, %acc: f32):
+    %s = arith.mulf %a, %a : f32
+    %d = arith.addf %acc, %s : f32
+    linalg.yield %d : f32
+  } -> tensor<?xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %sum, %w : tensor<?x?xf32>, tensor<?xf32>, tensor<64xf32>) outs(%like : tensor<?x?xf32>) {
+  ^bb0(%a: f32, %q: f32, %g: f32, %o: f32):
+    %mean = arith.divf %q, %n : f32
+    %p = arith.addf %mean, %eps : f32
+    %r = math.rsqrt %p : f32
+    %z = arith.mulf %a, %r : f32
+    %zg = arith.mulf %z, %g : f32
+    linalg.yield %zg : f32
+  } -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+
+// Weights of a row of two dimensions that are not vectors over it: stored in the
+// other order, though as many, and along one of the two. They stay.
+// CHECK-LABEL: func @weights_of_part_of_a_row(
+// CHECK:         flashnorm.rms_norm ins(%{{.+}} : tensor<4x256xf32>) outs(
+// CHECK-NOT:     flashnorm
+// CHECK:         arith.mulf
+// CHECK:         arith.mulf
+func.func @weights_of_part_of_a_row(%x: tensor<4x16x16xf32>, %w: tensor<16x16xf32>, %v: tensor<16xf32>) -> tensor<4x16x16xf32> {
+  %zero = arith.constant dense<0.0> : tensor<4xf32>
+  %n = arith.constant dense<256.0> : tensor<4xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<4xf32>
+  %e = tensor.empty() : tensor<4x16x16xf32>
+  %square = arith.mulf %x, %x : tensor<4x16x16xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<4x16x16xf32>) outs(%zero : tensor<4xf32>) dimensions = [1, 2]
+  %mean = arith.divf %sum, %n : tensor<4xf32>
+  %var = arith.addf %mean, %eps : tensor<4xf32>
+  %r = math.rsqrt %var : tensor<4xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %r, %w, %v : tensor<4x16x16xf32>, tensor<4xf32>, tensor<16x16xf32>, tensor<16xf32>) outs(%e : tensor<4x16x16xf32>) {
+  ^bb0(%a: f32, %s: f32, %g: f32, %h: f32, %o: f32):
+    %z = arith.mulf %a, %s : f32
+    %zg = arith.mulf %z, %g : f32
+    %zh = arith.mulf %zg, %h : f32
+    linalg.yield %zh : f32
+  } -> tensor<4x16x16xf32>
+  return %y : tensor<4x16x16xf32>
+}
+
+// tosa repeats a dimension that has one element when it runs: this weight may be
+// a scalar.
+// CHECK-LABEL: func @weight_of_unknown_length(
+// CHECK:         %[[Y:.+]] = flashnorm.rms_norm ins(%{{.+}} : tensor<8x64xf32>) outs(
+// CHECK:         tosa.mul %[[Y]], %{{.+}}
+func.func @weight_of_unknown_length(%x: tensor<8x64xf32>, %w: tensor<1x?xf32>) -> tensor<8x64xf32> {
+  %shift = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %n = "tosa.const"() <{values = dense<0.015625> : tensor<8x1xf32>}> : () -> tensor<8x1xf32>
+  %eps = "tosa.const"() <{values = dense<1.0e-05> : tensor<8x1xf32>}> : () -> tensor<8x1xf32>
+  %sq = tosa.mul %x, %x, %shift : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<1xi8>) -> tensor<8x64xf32>
+  %s = tosa.reduce_sum %sq {axis = 1 : i32} : (tensor<8x64xf32>) -> tensor<8x1xf32>
+  %m = tosa.mul %s, %n, %shift : (tensor<8x1xf32>, tensor<8x1xf32>, tensor<1xi8>) -> tensor<8x1xf32>
+  %me = tosa.add %m, %eps : (tensor<8x1xf32>, tensor<8x1xf32>) -> tensor<8x1xf32>
+  %r = tosa.rsqrt %me : (tensor<8x1xf32>) -> tensor<8x1xf32>
+  %z = tosa.mul %x, %r, %shift : (tensor<8x64xf32>, tensor<8x1xf32>, tensor<1xi8>) -> tensor<8x64xf32>
+  %y = tosa.mul %z, %w, %shift : (tensor<8x64xf32>, tensor<1x?xf32>, tensor<1xi8>) -> tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// AdaLN: a scale per sample is no weight of the norm.
+// CHECK-LABEL: func @weight_per_sample(
+// CHECK:         %[[Y:.+]] = flashnorm.rms_norm ins(%{{.+}} : tensor<2x8x64xf32>) outs(
+// CHECK:         linalg.generic {{.*}} ins(%{{.+}}, %[[Y]] :
+func.func @weight_per_sample(%x: tensor<2x8x64xf32>, %w: tensor<2x1x64xf32>) -> tensor<2x8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<2x8xf32>
+  %n = arith.constant dense<64.0> : tensor<2x8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<2x8xf32>
+  %e = tensor.empty() : tensor<2x8x64xf32>
+  %square = arith.mulf %x, %x : tensor<2x8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<2x8x64xf32>) outs(%zero : tensor<2x8xf32>) dimensions = [2]
+  %mean = arith.divf %sum, %n : tensor<2x8xf32>
+  %var = arith.addf %mean, %eps : tensor<2x8xf32>
+  %r = math.rsqrt %var : tensor<2x8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j)>, affine_map<(i, j, k) -> (i, 0, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %r, %w : tensor<2x8x64xf32>, tensor<2x8xf32>, tensor<2x1x64xf32>) outs(%e : tensor<2x8x64xf32>) {
+  ^bb0(%a: f32, %s: f32, %g: f32, %o: f32):
+    %z = arith.mulf %a, %s : f32
+    %zg = arith.mulf %z, %g : f32
+    linalg.yield %zg : f32
+  } -> tensor<2x8x64xf32>
+  return %y : tensor<2x8x64xf32>
 }

@@ -190,6 +190,55 @@ static LogicalResult verifyPrepareFunction(FunctionOpInterface entry,
   return success();
 }
 
+/// The function has the arguments and the result of a norm op.
+static LogicalResult verifyNormFunction(FunctionOpInterface function,
+                                        Attribute attribute) {
+  StringRef name = FlashNormDialect::getNormAttrName();
+  auto norm = dyn_cast<NormAttr>(attribute);
+  if (!norm)
+    return function.emitOpError()
+           << "'" << name << "' must be a #flashnorm.norm, got " << attribute;
+  // Below tensors, results may have become arguments.
+  ArrayRef<Type> inputs = function.getArgumentTypes();
+  ArrayRef<Type> results = function.getResultTypes();
+  if (!llvm::all_of(inputs, llvm::IsaPred<TensorType>) ||
+      !llvm::all_of(results, llvm::IsaPred<TensorType>))
+    return success();
+  unsigned maxInputs = norm.getKind() == NormKind::Layer ? 3 : 2;
+  if (inputs.empty() || inputs.size() > maxInputs || results.size() != 1)
+    return function.emitOpError() << "'" << name << "' needs 1 to " << maxInputs
+                                  << " arguments and 1 result, got "
+                                  << inputs.size() << " and " << results.size();
+  auto isTensor = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && !tensor.getEncoding() &&
+           (tensor.getElementType().isF16() ||
+            tensor.getElementType().isBF16() ||
+            tensor.getElementType().isF32() || tensor.getElementType().isF64());
+  };
+  for (Type type : llvm::concat<const Type>(inputs, results))
+    if (!isTensor(type))
+      return function.emitOpError() << "'" << name
+                                    << "' needs ranked tensors of f16, bf16, "
+                                       "f32 or f64, got "
+                                    << type;
+  auto x = cast<RankedTensorType>(inputs[0]);
+  auto y = cast<RankedTensorType>(results[0]);
+  if (x.getRank() == 0 || x.isDynamicDim(x.getRank() - 1))
+    return function.emitOpError()
+           << "'" << name << "' needs a static last dimension, got " << x;
+  if (x.getShape() != y.getShape())
+    return function.emitOpError() << "'" << name << "' maps " << x << " to "
+                                  << y << "; the shapes must be the same";
+  for (Type type : inputs.drop_front())
+    if (cast<RankedTensorType>(type).getShape() !=
+        ArrayRef<int64_t>(x.getShape().back()))
+      return function.emitOpError()
+             << "'" << name << "' needs vectors of " << x.getShape().back()
+             << " elements behind x, got " << type;
+  return success();
+}
+
 LogicalResult
 FlashNormDialect::verifyOperationAttribute(Operation *op,
                                            NamedAttribute attribute) {
@@ -203,15 +252,18 @@ FlashNormDialect::verifyOperationAttribute(Operation *op,
            << "'" << attributeName.getValue() << "' must be a dictionary, got "
            << attribute.getValue();
   }
-  if (attributeName != getPrepareWeightsAttrName())
+  bool isNorm = attributeName == getNormAttrName();
+  if (!isNorm && attributeName != getPrepareWeightsAttrName())
     return rejectAttribute(
         op, attribute, "an operation",
-        "'flashnorm.prepare_weights', 'flashnorm.launch_abi' and "
-        "'flashnorm.manifest'");
+        "'flashnorm.prepare_weights', 'flashnorm.norm', 'flashnorm.launch_abi' "
+        "and 'flashnorm.manifest'");
   auto entry = dyn_cast<FunctionOpInterface>(op);
   if (!entry)
-    return op->emitOpError() << "only a function can have '"
-                             << getPrepareWeightsAttrName() << "'";
+    return op->emitOpError()
+           << "only a function can have '" << attributeName.getValue() << "'";
+  if (isNorm)
+    return verifyNormFunction(entry, attribute.getValue());
   auto name = dyn_cast<FlatSymbolRefAttr>(attribute.getValue());
   if (!name)
     return op->emitOpError()

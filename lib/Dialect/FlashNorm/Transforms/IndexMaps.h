@@ -14,6 +14,7 @@
 #define FLASHNORM_LIB_DIALECT_FLASHNORM_TRANSFORMS_INDEXMAPS_H
 
 #include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
 namespace flashnorm {
@@ -34,8 +35,18 @@ bool isReshape(mlir::Operation *op);
 /// place in such a dimension is 0.
 mlir::AffineMap getReshapeSource(mlir::Operation *op, mlir::AffineMap index);
 
-/// The same for a transposition, whose result's dimension i is the source's
-/// dimension permutation[i].
+/// The same for any reshape whose sizes are known well enough: elements keep
+/// their row-major position. Places may become quotients and remainders; what
+/// one reshape splits and another one joins is simple again.
+mlir::AffineMap getRowMajorSource(mlir::Operation *op, mlir::AffineMap index);
+
+/// The row-major position `flat` in dimensions of `sizes`, all of which but the
+/// first that is not 1 are static and not 0; 0 in dimensions of one element.
+llvm::SmallVector<mlir::AffineExpr> delinearize(mlir::AffineExpr flat,
+                                                llvm::ArrayRef<int64_t> sizes);
+
+/// The same as above for a transposition, whose result's dimension i is the
+/// source's dimension permutation[i].
 template <typename Int>
 mlir::AffineMap getTransposeSource(llvm::ArrayRef<Int> permutation,
                                    mlir::AffineMap index) {
@@ -44,6 +55,27 @@ mlir::AffineMap getTransposeSource(llvm::ArrayRef<Int> permutation,
     results[from] = index.getResult(to);
   return withResults(index, results);
 }
+
+/// All sizes but the first that is not 1 are static and not 0.
+bool hasRowMajorSizes(llvm::ArrayRef<int64_t> sizes);
+
+/// How many of the last dimensions of `shape` a row runs through, if `index`
+/// holds row-major positions of s0 there; 0 if it does not.
+unsigned getNormalizedDims(mlir::AffineMap index,
+                           llvm::ArrayRef<int64_t> shape);
+
+/// The place (d0, d1, ...) with s0 running through the loops `normalized` in
+/// row-major order, and 0 for dimensions with a single element.
+mlir::AffineMap getPlace(mlir::MLIRContext *context,
+                         llvm::ArrayRef<int64_t> sizes,
+                         llvm::ArrayRef<unsigned> normalized);
+
+/// What an op reads at `index`, if its loops are at `place`: a map from loops
+/// to dimensions. Null if a dimension follows no loop.
+mlir::AffineMap getReader(mlir::AffineMap index, mlir::AffineMap place);
+
+/// `index` with 0 along dimensions of `type` with a single element.
+mlir::AffineMap dropUnitDims(mlir::AffineMap index, mlir::ShapedType type);
 
 } // namespace flashnorm
 

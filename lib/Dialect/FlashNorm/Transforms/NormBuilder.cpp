@@ -13,13 +13,40 @@
 using namespace mlir;
 using namespace flashnorm;
 
+/// `input` with rows of one dimension of a known size.
+static Value makeRows(OpBuilder &builder, Location loc, Value input,
+                      ArrayRef<ReassociationIndices> groups, int64_t length) {
+  auto type = cast<RankedTensorType>(input.getType());
+  if (type.isDynamicDim(type.getRank() - 1)) {
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() = length;
+    return tensor::CastOp::create(
+        builder, loc, RankedTensorType::get(shape, type.getElementType()),
+        input);
+  }
+  if (static_cast<int64_t>(groups.size()) == type.getRank())
+    return input;
+  return tensor::CollapseShapeOp::create(builder, loc, input, groups);
+}
+
 Value flashnorm::buildNorm(OpBuilder &builder, Location loc,
                            const NormMatch &match, Type type,
                            Value reusableInit) {
-  Value input = match.input.value;
+  Value source = match.input.value;
+  auto sourceType = cast<RankedTensorType>(source.getType());
+  int64_t length = match.statistic.length;
+  unsigned numLeading =
+      sourceType.getRank() -
+      getNormalizedDims(match.input.index, sourceType.getShape());
+  SmallVector<ReassociationIndices> groups(numLeading + 1);
+  for (int64_t dim : llvm::seq(sourceType.getRank()))
+    groups[std::min<int64_t>(dim, numLeading)].push_back(dim);
+
+  Value input = makeRows(builder, loc, source, groups, length);
   auto inputType = cast<RankedTensorType>(input.getType());
-  Value weight = match.weight ? match.weight->build(builder, loc) : Value();
-  Value bias = match.bias ? match.bias->build(builder, loc) : Value();
+  Value weight =
+      match.weight ? match.weight->build(builder, loc, length) : Value();
+  Value bias = match.bias ? match.bias->build(builder, loc, length) : Value();
   Value init = reusableInit;
   if (!init || init.getType() != inputType.clone(type))
     init = tensor::EmptyOp::create(
@@ -29,13 +56,18 @@ Value flashnorm::buildNorm(OpBuilder &builder, Location loc,
     eps = strtod(printNumber(eps).c_str(), nullptr);
   FloatAttr epsAttr = builder.getF64FloatAttr(eps);
   auto cast = CastPositionAttr::get(builder.getContext(), match.cast);
-  if (match.statistic.kind == NormKind::RMS)
-    return RMSNormOp::create(builder, loc, init.getType(), input, weight, init,
-                             epsAttr, cast)
-        .getResult(0);
-  return LayerNormOp::create(builder, loc, init.getType(), input, weight, bias,
-                             init, epsAttr, cast)
-      .getResult(0);
+  Value norm = match.statistic.kind == NormKind::RMS
+                   ? RMSNormOp::create(builder, loc, init.getType(), input,
+                                       weight, init, epsAttr, cast)
+                         .getResult(0)
+                   : LayerNormOp::create(builder, loc, init.getType(), input,
+                                         weight, bias, init, epsAttr, cast)
+                         .getResult(0);
+  if (inputType.getRank() == sourceType.getRank())
+    return norm;
+  return tensor::ExpandShapeOp::create(
+      builder, loc, sourceType.clone(type), norm, groups,
+      tensor::getMixedSizes(builder, loc, source));
 }
 
 linalg::GenericOp flashnorm::narrowProducer(OpBuilder &builder, Type type,
@@ -88,7 +120,7 @@ linalg::GenericOp flashnorm::narrowProducer(OpBuilder &builder, Type type,
 
 linalg::GenericOp
 flashnorm::feedNorm(linalg::LinalgOp op, Value scalar, Value norm,
-                    AffineMap place, unsigned normalizedLoop,
+                    AffineMap reader,
                     function_ref<void(Operation *, Operation *)> onClone) {
   MLIRContext *context = op.getContext();
   // What only the norm has used goes.
@@ -132,8 +164,7 @@ flashnorm::feedNorm(linalg::LinalgOp op, Value scalar, Value norm,
       kept.push_back(argument);
     }
     inputs.push_back(norm);
-    maps.push_back(place.replaceDimsAndSymbols(
-        {}, getAffineDimExpr(normalizedLoop, context), op.getNumLoops(), 0));
+    maps.push_back(reader);
     for (OpOperand &init : op.getDpsInitsMutable())
       maps.push_back(op.getMatchingIndexingMap(&init));
   };
@@ -165,25 +196,55 @@ flashnorm::feedNorm(linalg::LinalgOp op, Value scalar, Value norm,
   return generic;
 }
 
+/// The sizes of the result of `op`. It is about to be replaced, and must not be
+/// asked itself.
+static SmallVector<OpFoldResult> getResultSizes(OpBuilder &builder,
+                                                Operation *op, Value norm,
+                                                AffineMap reader) {
+  Location loc = op->getLoc();
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  SmallVector<OpFoldResult> sizes;
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    if (!ShapedType::isDynamic(size)) {
+      sizes.push_back(builder.getIndexAttr(size));
+      continue;
+    }
+    AffineExpr place = getAffineDimExpr(dim, op->getContext());
+    const auto *found = llvm::find(reader.getResults(), place);
+    if (found != reader.getResults().end()) {
+      sizes.push_back(tensor::getMixedSize(
+          builder, loc, norm, found - reader.getResults().begin()));
+      continue;
+    }
+    // Operands have one element there, or the size of the result.
+    Value operand = op->getOperand(0);
+    for (Value other : op->getOperands())
+      if (auto otherType = dyn_cast<RankedTensorType>(other.getType());
+          otherType && otherType.getRank() == type.getRank() &&
+          otherType.isDynamicDim(dim))
+        operand = other;
+    sizes.push_back(tensor::getMixedSize(builder, loc, operand, dim));
+  }
+  return sizes;
+}
+
 Value flashnorm::readNormAt(OpBuilder &builder, Operation *op, Value norm,
-                            AffineMap place) {
-  Value result = op->getResult(0);
-  auto type = cast<RankedTensorType>(result.getType());
+                            AffineMap reader) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
   SmallVector<AffineMap> maps = {
-      place.replaceDimsAndSymbols(
-          {}, getAffineDimExpr(type.getRank() - 1, op->getContext()),
-          type.getRank(), 0),
-      builder.getMultiDimIdentityMap(type.getRank())};
+      reader, builder.getMultiDimIdentityMap(type.getRank())};
   Value init = tensor::EmptyOp::create(
-      builder, op->getLoc(),
-      tensor::getMixedSizes(builder, op->getLoc(), result),
+      builder, op->getLoc(), getResultSizes(builder, op, norm, reader),
       type.getElementType());
-  return linalg::GenericOp::create(
-             builder, op->getLoc(), init.getType(), norm, init, maps,
-             SmallVector<utils::IteratorType>(type.getRank(),
-                                              utils::IteratorType::parallel),
-             [](OpBuilder &nested, Location loc, ValueRange arguments) {
-               linalg::YieldOp::create(nested, loc, arguments[0]);
-             })
-      .getResult(0);
+  Value result = linalg::GenericOp::create(
+                     builder, op->getLoc(), init.getType(), norm, init, maps,
+                     SmallVector<utils::IteratorType>(
+                         type.getRank(), utils::IteratorType::parallel),
+                     [](OpBuilder &nested, Location loc, ValueRange arguments) {
+                       linalg::YieldOp::create(nested, loc, arguments[0]);
+                     })
+                     .getResult(0);
+  return result.getType() == type
+             ? result
+             : tensor::CastOp::create(builder, op->getLoc(), type, result);
 }

@@ -11,8 +11,10 @@
 
 namespace flashnorm {
 
-/// The norm op of a match, with elements of type `type`. It may write to
-/// `reusableInit`, if that is not null and has the right type.
+/// The normalised tensor of a match, with elements of type `type` and the shape
+/// of the input; the size of its rows is known. Rows of several dimensions are
+/// one dimension of the norm op. It may write to `reusableInit`, if that is not
+/// null and has the right type.
 mlir::Value buildNorm(mlir::OpBuilder &builder, mlir::Location loc,
                       const NormMatch &match, mlir::Type type,
                       mlir::Value reusableInit);
@@ -23,16 +25,17 @@ mlir::Value buildNorm(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::linalg::GenericOp narrowProducer(mlir::OpBuilder &builder,
                                        mlir::Type type, mlir::Value tensor);
 
-/// A copy of `op` that has `norm`, read at `place`, as an input in the stead of
-/// `scalar`, a value of its body. Replaces the results of `op`.
+/// A copy of `op` that has `norm`, read through `reader`, as an input in the
+/// stead of `scalar`, a value of its body. Replaces the results of `op`.
 mlir::linalg::GenericOp feedNorm(
     mlir::linalg::LinalgOp op, mlir::Value scalar, mlir::Value norm,
-    mlir::AffineMap place, unsigned normalizedLoop,
+    mlir::AffineMap reader,
     llvm::function_ref<void(mlir::Operation *, mlir::Operation *)> onClone);
 
-/// A tensor like the result of `op`, with the elements of `norm` at `place`.
+/// A tensor like the result of `op`, an op on tensors, with the elements that
+/// `reader` finds in `norm`.
 mlir::Value readNormAt(mlir::OpBuilder &builder, mlir::Operation *op,
-                       mlir::Value norm, mlir::AffineMap place);
+                       mlir::Value norm, mlir::AffineMap reader);
 
 } // namespace flashnorm
 

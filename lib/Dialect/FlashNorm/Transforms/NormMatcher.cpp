@@ -58,14 +58,24 @@ static void collectFactors(Element element, bool inverse, unsigned depth,
   }
 }
 
-/// `element` is what a norm with this statistic scales.
+/// `element` is what a product with this statistic scales. `x` gets the part of
+/// it that is x.
 static bool isNumerator(Element element, const RowStatistic &statistic,
-                        Precision &precision) {
-  if (statistic.kind == NormKind::RMS)
+                        Numerator numerator, Precision &precision, Element &x) {
+  if (numerator == Numerator::Mean) {
+    x = statistic.x;
+    return isMeanOf(element, statistic, precision);
+  }
+  if (statistic.kind == NormKind::RMS || numerator == Numerator::Raw) {
+    x = element;
     return isSame(element, statistic.x);
+  }
   std::optional<Centered> centered = matchCentered(element, precision);
-  return centered && centered->length == statistic.length &&
-         isSame(centered->x, statistic.x);
+  if (!centered || centered->length != statistic.length ||
+      !isSame(centered->x, statistic.x))
+    return false;
+  x = centered->x;
+  return true;
 }
 
 std::optional<NormMatch> NormMatcher::explain(Operation *root, unsigned rank,
@@ -76,17 +86,21 @@ std::optional<NormMatch> NormMatcher::explain(Operation *root, unsigned rank,
   return std::nullopt;
 }
 
-/// The narrowest tensor with the normalised dimension last whose elements are
-/// those of the statistic's x.
+/// The narrowest tensor with the row last whose elements are those of the
+/// statistic's x, or of the numerator's: they may be other views of one tensor.
 std::optional<Element> NormMatcher::selectInput(const RowStatistic &statistic,
+                                                Element numerator,
                                                 std::string &why) const {
   SmallVector<Element> views;
-  look(statistic.x, &views);
+  look(numerator, &views);
+  if (!(numerator == statistic.x))
+    look(statistic.x, &views);
   std::optional<Element> best;
   auto getCost = [&](Element view) {
-    return std::make_pair(
-        getElementTypeOrSelf(view.value.getType()).getIntOrFloatBitWidth(),
-        view.index != place);
+    auto type = cast<RankedTensorType>(view.value.getType());
+    return std::make_tuple(type.getElementTypeBitWidth(),
+                           type.isDynamicDim(type.getRank() - 1),
+                           view.index != place);
   };
   why = "the normalised value is not a tensor of its own";
   for (Element view : views) {
@@ -102,27 +116,38 @@ std::optional<Element> NormMatcher::selectInput(const RowStatistic &statistic,
       continue;
     }
     ArrayRef<AffineExpr> exprs = view.index.getResults();
-    if (!isa<AffineSymbolExpr>(exprs.back())) {
+    unsigned rowDims = getNormalizedDims(view.index, type.getShape());
+    if (rowDims == 0) {
+      SmallVector<unsigned> dims;
       for (auto [dim, expr] : llvm::enumerate(exprs))
-        if (isa<AffineSymbolExpr>(expr))
-          why = llvm::formatv(
-              "the sum runs over dimension {0} of {1}, not over the last", dim,
-              type);
+        if (expr.isFunctionOfSymbol(0))
+          dims.push_back(dim);
+      if (dims.size() == 1)
+        why = llvm::formatv(
+            "the sum runs over dimension {0} of {1}, not over the last",
+            dims.front(), type);
+      else if (!dims.empty())
+        why = llvm::formatv("the sum runs over dimensions {0:$[, ]} of {1}, "
+                            "not over the last ones",
+                            llvm::make_range(dims.begin(), dims.end()), type);
       continue;
     }
-    // The view may know less than the sum: a cast or another operand may hold
-    // the size.
-    if (type.getShape().back() != statistic.length) {
-      why = llvm::formatv("the last dimension of {0} is not known to have the "
-                          "{1} elements of the sum",
-                          type, statistic.length);
+    // A cast or another operand may hold the size instead of the view.
+    ArrayRef<int64_t> row = type.getShape().take_back(rowDims);
+    if (rowDims == 1
+            ? !ShapedType::isDynamic(row[0]) && row[0] != statistic.length
+            : llvm::is_contained(row, ShapedType::kDynamic) ||
+                  ShapedType::getNumElements(row) != statistic.length) {
+      why = llvm::formatv("the last {0} dimensions of {1} are not known to "
+                          "have the {2} elements of the sum",
+                          rowDims, type, statistic.length);
       continue;
     }
     // Each row has a place of its own.
     llvm::SmallDenseSet<AffineExpr> rows;
     bool isPlain = true;
-    for (auto [expr, size] :
-         llvm::zip_equal(exprs.drop_back(), type.getShape().drop_back()))
+    for (auto [expr, size] : llvm::zip_equal(
+             exprs.drop_back(rowDims), type.getShape().drop_back(rowDims)))
       isPlain &=
           size == 1 || (isa<AffineDimExpr>(expr) && rows.insert(expr).second);
     if (!isPlain) {
@@ -141,8 +166,9 @@ std::optional<Element> NormMatcher::selectInput(const RowStatistic &statistic,
 
 std::optional<NormMatch>
 NormMatcher::matchFactors(Element element, const RowStatistic &statistic,
-                          bool inverse, bool allowWeight) {
+                          bool inverse, bool allowWeight, Numerator numerator) {
   NormMatch match;
+  Element x;
   match.statistic = statistic;
   // The rounding to the result type is no loss.
   if (Node node = look(element);
@@ -154,13 +180,15 @@ NormMatcher::matchFactors(Element element, const RowStatistic &statistic,
       element, /*inverse=*/false, /*depth=*/0,
       [&](Element factor) {
         Precision ignored;
-        return isNumerator(factor, statistic, ignored);
+        Element ignoredX;
+        return isNumerator(factor, statistic, numerator, ignored, ignoredX);
       },
       factors, precision);
   bool hasNumerator = false, hasRoot = false;
   for (Factor factor : factors) {
     if (!factor.inverse && !hasNumerator &&
-        isNumerator(factor.element, statistic, match.statistic.precision)) {
+        isNumerator(factor.element, statistic, numerator,
+                    match.statistic.precision, x)) {
       hasNumerator = true;
       continue;
     }
@@ -174,9 +202,12 @@ NormMatcher::matchFactors(Element element, const RowStatistic &statistic,
       continue;
     if (allowWeight && !factor.inverse && !match.weight) {
       match.weight = VectorOperand::get(factor.element);
-      if (match.weight && match.weight->getLength() == statistic.length)
+      match.weightFactor = factor.element;
+      if (match.weight && match.weight->fits(statistic.length))
         continue;
     }
+    if (numerator != Numerator::Normalized)
+      return std::nullopt;
     bool isLayer = statistic.kind == NormKind::Layer;
     if (isLayer ? isSame(factor.element, statistic.x)
                 : isCentered(factor.element))
@@ -195,6 +226,8 @@ NormMatcher::matchFactors(Element element, const RowStatistic &statistic,
   }
   if (!hasRoot)
     return std::nullopt;
+  if (!hasNumerator && numerator != Numerator::Normalized)
+    return std::nullopt;
   if (!hasNumerator)
     return explain(statistic.root, 0,
                    "the root is not multiplied with the tensor whose squares "
@@ -203,11 +236,20 @@ NormMatcher::matchFactors(Element element, const RowStatistic &statistic,
     return std::nullopt;
   match.statistic.precision.see(precision.narrowest);
   std::string why;
-  std::optional<Element> input = selectInput(statistic, why);
+  std::optional<Element> input = selectInput(statistic, x, why);
   if (!input || match.statistic.precision.isTooNarrow(why))
     return explain(statistic.root, 2, why);
   match.input = *input;
   return match;
+}
+
+/// A factor is a sum: with a root, it has been meant to be a norm.
+void NormMatcher::explainSummands(const Node &sum) {
+  for (Element summand : sum.args) {
+    Node root = look(summand);
+    if (root.is(Kind::Sqrt) || root.is(Kind::Rsqrt))
+      explain(root.op, 1, "a value is added to the root, not under it");
+  }
 }
 
 /// numerator * root, in any order and grouping, with a weight among them or
@@ -221,6 +263,8 @@ std::optional<NormMatch> NormMatcher::matchProduct(Element element,
       factors, ignored);
   for (Factor factor : factors) {
     Node node = look(factor.element);
+    if (node.is(Kind::Add))
+      explainSummands(node);
     if (!node.is(Kind::Rsqrt) && !node.is(Kind::Sqrt) && !node.is(Kind::Pow))
       continue;
     std::string why;
@@ -234,8 +278,88 @@ std::optional<NormMatch> NormMatcher::matchProduct(Element element,
       continue;
     }
     if (std::optional<NormMatch> match =
-            matchFactors(element, *statistic, factor.inverse, allowWeight))
+            matchFactors(element, *statistic, factor.inverse, allowWeight,
+                         Numerator::Normalized))
       return match;
+  }
+  return std::nullopt;
+}
+
+namespace {
+/// Of a sum.
+struct Term {
+  Element element;
+  bool isNegative;
+};
+} // namespace
+
+/// The terms of `element`, which is computed in f32 or f64; more than three
+/// only to say so.
+static void collectTerms(Element element, bool isNegative, unsigned depth,
+                         SmallVectorImpl<Term> &terms) {
+  Node node = look(element);
+  auto collect = [&](unsigned arg, bool flip) {
+    collectTerms(node.args[arg], isNegative != flip, depth + 1, terms);
+  };
+  if (depth == maxDepth || terms.size() > 3 || isNarrow(node.type))
+    return terms.push_back({element, isNegative});
+  if (node.is(Kind::Round) || node.is(Kind::Neg))
+    return collect(0, node.is(Kind::Neg));
+  if ((node.is(Kind::Add) || node.is(Kind::Sub)) && !isCentered(element)) {
+    collect(0, false);
+    return collect(1, node.is(Kind::Sub));
+  }
+  terms.push_back({element, isNegative});
+}
+
+/// LayerNorm with the difference multiplied out, as TensorFlow writes it:
+/// x * f + (bias - mean(x) * f), where f = root * weight.
+std::optional<NormMatch> NormMatcher::matchExpanded(Element element) {
+  SmallVector<Term> terms;
+  collectTerms(element, /*isNegative=*/false, /*depth=*/0, terms);
+  if (terms.size() < 2 || terms.size() > 3)
+    return std::nullopt;
+  for (auto [i, scaled] : llvm::enumerate(terms)) {
+    if (scaled.isNegative)
+      continue;
+    SmallVector<Factor> factors;
+    Precision ignored;
+    collectFactors(
+        scaled.element, /*inverse=*/false, /*depth=*/0,
+        [](Element) { return false; }, factors, ignored);
+    for (Factor factor : factors) {
+      Node root = look(factor.element);
+      if (!root.is(Kind::Rsqrt) && !root.is(Kind::Sqrt) && !root.is(Kind::Pow))
+        continue;
+      std::string why;
+      std::optional<RowStatistic> statistic =
+          matchRowStatistic(root, factor.inverse, why);
+      if (!statistic || statistic->kind != NormKind::Layer)
+        continue;
+      auto matchPart = [&](const Term &term, Numerator numerator) {
+        return matchFactors(term.element, *statistic, factor.inverse,
+                            /*allowWeight=*/true, numerator);
+      };
+      std::optional<NormMatch> match = matchPart(scaled, Numerator::Raw);
+      if (!match)
+        continue;
+      for (auto [j, shift] : llvm::enumerate(terms)) {
+        if (i == j || !shift.isNegative)
+          continue;
+        std::optional<NormMatch> mean = matchPart(shift, Numerator::Mean);
+        if (!mean || bool(mean->weight) != bool(match->weight) ||
+            (match->weight && !isSame(mean->weightFactor, match->weightFactor)))
+          continue;
+        match->statistic.precision.see(mean->statistic.precision.narrowest);
+        if (terms.size() == 2)
+          return match;
+        const Term &last = terms[3 - i - j];
+        match->bias = VectorOperand::get(last.element);
+        if (!last.isNegative && match->bias &&
+            match->bias->fits(statistic->length))
+          return match;
+      }
+    }
   }
   return std::nullopt;
 }
@@ -249,21 +373,23 @@ std::optional<NormMatch> NormMatcher::matchWide(Element element) {
   }
   if (isNarrow(node.type))
     return std::nullopt;
-  if (!node.is(Kind::Add))
+  if (!node.is(Kind::Add) && !node.is(Kind::Sub))
     return matchProduct(element, /*allowWeight=*/true);
   for (bool swap : {false, true}) {
+    if (node.is(Kind::Sub))
+      break;
     auto [product, bias] = getOperands(node, swap);
     std::optional<VectorOperand> vector = VectorOperand::get(bias);
     if (!vector || isNarrow(look(product).type))
       continue;
     std::optional<NormMatch> match = matchProduct(product, true);
     if (!match || match->statistic.kind != NormKind::Layer ||
-        match->statistic.length != vector->getLength())
+        !vector->fits(match->statistic.length))
       continue;
     match->bias = vector;
     return match;
   }
-  return std::nullopt;
+  return matchExpanded(element);
 }
 
 /// weight * normalised, where the latter has been rounded to `type`.
@@ -279,7 +405,7 @@ std::optional<NormMatch> NormMatcher::matchRoundedFactor(const Node &product,
     if (!vector || !isExact(vector->getElementType(), type))
       continue;
     std::optional<NormMatch> match = matchProduct(normalized, false);
-    if (!match || match->statistic.length != vector->getLength())
+    if (!match || !vector->fits(match->statistic.length))
       continue;
     match->weight = vector;
     match->cast = CastPosition::BeforeAffine;
@@ -318,7 +444,7 @@ std::optional<NormMatch> NormMatcher::matchNarrow(const Node &node,
     if (!match)
       match = matchProduct(scaled, /*allowWeight=*/false);
     if (!match || match->statistic.kind != NormKind::Layer ||
-        match->statistic.length != vector->getLength())
+        !vector->fits(match->statistic.length))
       continue;
     match->bias = vector;
     match->cast = CastPosition::BeforeAffine;
@@ -364,10 +490,12 @@ std::optional<std::string> NormMatcher::getReason(Element root) {
   std::optional<RowStatistic> statistic = matchRowStatistic(node, inverse, why);
   if (!statistic)
     return why;
-  if (auto found = reasons.find(node.op); found != reasons.end())
+  auto found = reasons.find(node.op);
+  if (found != reasons.end() && found->second.first != 0)
     return found->second.second;
   resultType = {};
-  if (!selectInput(*statistic, why) || statistic->precision.isTooNarrow(why))
+  if (!selectInput(*statistic, statistic->x, why) ||
+      statistic->precision.isTooNarrow(why))
     return why;
   return "no product of the root and the tensor whose squares are summed was "
          "found";

@@ -24,8 +24,14 @@ struct NormMatch {
   /// The tensor to normalise, and where the matched element reads it.
   Element input;
   std::optional<VectorOperand> weight, bias;
+  /// What the weight was made of.
+  Element weightFactor;
   CastPosition cast = CastPosition::AfterAffine;
 };
+
+/// What a product scales by a root: x, centred if the squares are of centred
+/// values, or one of the two parts of that difference.
+enum class Numerator { Normalized, Raw, Mean };
 
 class NormMatcher {
 public:
@@ -46,11 +52,14 @@ private:
   std::optional<NormMatch> matchRoundedFactor(const Node &product,
                                               mlir::Type type);
   std::optional<NormMatch> matchProduct(Element element, bool allowWeight);
+  std::optional<NormMatch> matchExpanded(Element element);
   std::optional<NormMatch> matchFactors(Element element,
                                         const RowStatistic &statistic,
-                                        bool inverse, bool allowWeight);
+                                        bool inverse, bool allowWeight,
+                                        Numerator numerator);
   std::optional<Element> selectInput(const RowStatistic &statistic,
-                                     std::string &why) const;
+                                     Element numerator, std::string &why) const;
+  void explainSummands(const Node &sum);
   std::optional<NormMatch> explain(mlir::Operation *root, unsigned rank,
                                    const std::string &why);
 

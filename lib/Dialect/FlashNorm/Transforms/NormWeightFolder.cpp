@@ -10,8 +10,9 @@
 #include "WeightProduct.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -23,15 +24,18 @@ static constexpr int64_t maxConstantBytes = 1 << 20;
 /// Smaller products of frozen weights are not folded; see checkSize.
 static constexpr int64_t minProductSize = 1024;
 static constexpr int64_t minPostNormK = 64;
+/// More operations than this are not repeated in the prepare function.
+static constexpr unsigned maxFactorOps = 16;
 /// What fusion may do to the RMS error of a result.
 static constexpr double maxErrorRatio = 1.05;
 
 namespace {
-/// A value that is the same on every call: a frozen argument, possibly behind
-/// reshapes, or a constant.
+/// A value that is the same on every call: a constant, a frozen argument, or
+/// what is computed from such.
 struct Factor {
-  BlockArgument argument;
   DenseElementsAttr constant;
+  /// Computes the value from frozen arguments, operands before users.
+  SetVector<Operation *> ops;
 };
 } // namespace
 
@@ -39,37 +43,58 @@ struct Factor {
 // What can be folded
 //===----------------------------------------------------------------------===//
 
-/// What a static reshape reshapes, else null. Front ends give weights unit
-/// dimensions (tosa.matmul) or take them away.
-static Value getReshaped(Value value) {
+static bool isFrozen(func::FuncOp entry, BlockArgument argument) {
+  return argument.getOwner() == &entry.getBody().front() &&
+         argument.getArgNumber() < entry.getNumArguments() &&
+         entry.getArgAttr(argument.getArgNumber(),
+                          FlashNormDialect::getFrozenAttrName());
+}
+
+static bool isSmallConstant(Operation *op) {
+  Attribute constant;
+  if (!matchPattern(op, m_Constant(&constant)))
+    return false;
+  auto elements = dyn_cast<DenseElementsAttr>(constant);
+  auto type = dyn_cast<ShapedType>(op->getResult(0).getType());
+  // No product of the two first: a splat may have 2^60 elements.
+  return !type || (elements && type.getElementType().isIntOrFloat() &&
+                   type.getNumElements() <= maxConstantBytes &&
+                   type.getNumElements() * type.getElementTypeBitWidth() / 8 <=
+                       maxConstantBytes);
+}
+
+/// Collects what computes `value` from frozen arguments and constants.
+static bool collectOps(func::FuncOp entry, Value value,
+                       SetVector<Operation *> &ops, unsigned depth = 0) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isFrozen(entry, argument);
   Operation *op = value.getDefiningOp();
-  if (!op || !isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) ||
-      !cast<ShapedType>(value.getType()).hasStaticShape())
-    return {};
-  return op->getOperand(0);
+  if (ops.contains(op))
+    return true;
+  if (ops.size() + depth >= maxFactorOps ||
+      op->getBlock() != &entry.getBody().front() ||
+      (op->hasTrait<OpTrait::ConstantLike>() && !isSmallConstant(op)) ||
+      !isMemoryEffectFree(op))
+    return false;
+  // Values from outside of its regions are operands too.
+  SetVector<Value> inputs(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), inputs);
+  for (Value input : inputs)
+    if (!collectOps(entry, input, ops, depth + 1))
+      return false;
+  ops.insert(op);
+  return true;
 }
 
 static std::optional<Factor> getFactor(func::FuncOp entry, Value value) {
   Factor factor;
-  Value root = value;
-  while (Value reshaped = getReshaped(root))
-    root = reshaped;
-  if (auto argument = dyn_cast<BlockArgument>(root)) {
-    if (argument.getOwner() != &entry.getBody().front() ||
-        argument.getArgNumber() >= entry.getNumArguments() ||
-        !entry.getArgAttr(argument.getArgNumber(),
-                          FlashNormDialect::getFrozenAttrName()))
-      return std::nullopt;
-    factor.argument = argument;
-    return factor;
-  }
-  if (!matchPattern(value, m_Constant(&factor.constant)))
+  if (!collectOps(entry, value, factor.ops))
     return std::nullopt;
-  ShapedType type = factor.constant.getType();
-  // No product of the two: a splat may have 2^60 elements.
-  if (type.getNumElements() > maxConstantBytes ||
-      type.getNumElements() * type.getElementTypeBitWidth() / 8 >
-          maxConstantBytes)
+  if (Operation *op = value.getDefiningOp();
+      op && !matchPattern(op, m_Constant(&factor.constant)) &&
+      llvm::all_of(factor.ops, [](Operation *op) {
+        return op->getNumOperands() == 0 || isa<tensor::EmptyOp>(op);
+      }))
     return std::nullopt;
   return factor;
 }
@@ -154,21 +179,22 @@ std::string NormWeightFolder::check(RMSNormOp norm,
                                     ArrayRef<MatmulOp> matmuls) {
   std::optional<Factor> normWeight = getFactor(entry, norm.getWeight());
   if (!normWeight)
-    return "its weight is neither an argument with 'flashnorm.frozen' nor a "
-           "constant of at most 1 MB";
+    return "its weight is neither made of arguments with 'flashnorm.frozen' "
+           "nor a constant of at most 1 MB";
   bool needsArgument = false;
   for (MatmulOp matmul : matmuls) {
     if (matmul.getPreNorm())
       return "a matmul after it has a norm before it already";
     std::optional<Factor> weight = getFactor(entry, matmul.getWeight());
     if (!weight)
-      return "the weight of a matmul after it is neither an argument with "
+      return "the weight of a matmul after it is neither made of arguments "
+             "with "
              "'flashnorm.frozen' nor a constant of at most 1 MB";
     // The product of two such weights easily leaves the range of f16, where the
     // original's result is finite.
     if (getElementTypeOrSelf(matmul.getWeight().getType()).isF16())
       return "weight times W may overflow or underflow in f16";
-    needsArgument |= normWeight->argument || weight->argument;
+    needsArgument |= !normWeight->constant || !weight->constant;
     for (Value value : {norm.getWeight(), matmul.getWeight()})
       if (!isMultipliable(getElementTypeOrSelf(value.getType())))
         return "a weight is wider than 32 bits and not f64";
@@ -225,25 +251,38 @@ void NormWeightFolder::fold(RMSNormOp norm, ArrayRef<MatmulOp> matmuls) {
 // The product
 //===----------------------------------------------------------------------===//
 
-/// The counterpart of a frozen argument or constant in the prepare function.
-Value NormWeightFolder::getInPrepareFunction(OpBuilder &builder, Value value,
-                                             Location loc) {
-  if (Value reshaped = getReshaped(value)) {
-    IRMapping mapping;
-    mapping.map(reshaped, getInPrepareFunction(builder, reshaped, loc));
-    return builder.clone(*value.getDefiningOp(), mapping)->getResult(0);
-  }
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
-    return builder.clone(*value.getDefiningOp())->getResult(0);
+Value NormWeightFolder::getSource(BlockArgument argument, Location loc) {
   auto known = sources.find(argument.getArgNumber());
   if (known != sources.end() && known->second.getType() == argument.getType())
     return known->second;
+  Builder builder(entry.getContext());
   prepareAttrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
       FlashNormDialect::getSourceAttrName(),
       builder.getI64IntegerAttr(argument.getArgNumber()))));
   return sources[argument.getArgNumber()] =
              prepare.getBody().addArgument(argument.getType(), loc);
+}
+
+/// The counterpart in the prepare function of a value that is the same on every
+/// call.
+Value NormWeightFolder::getInPrepareFunction(OpBuilder &builder, Value value,
+                                             Location loc) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return getSource(argument, loc);
+  SetVector<Operation *> ops;
+  [[maybe_unused]] bool isFactor = collectOps(entry, value, ops);
+  assert(isFactor && "checked before");
+  for (Operation *op : ops) {
+    if (copies.contains(op->getResult(0)))
+      continue;
+    SetVector<Value> inputs(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), inputs);
+    for (Value input : inputs)
+      if (auto argument = dyn_cast<BlockArgument>(input))
+        copies.map(input, getSource(argument, loc));
+    builder.clone(*op, copies);
+  }
+  return copies.lookup(value);
 }
 
 func::FuncOp FoldContext::getProductFunction(Type normWeight, Type weight,

@@ -15,6 +15,7 @@
 
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -83,6 +84,7 @@ private:
   std::string findPrepareFunction();
   mlir::Value getProduct(const Product &product, mlir::Location loc);
   mlir::Value addPrepared(const Product &product, mlir::Location loc);
+  mlir::Value getSource(mlir::BlockArgument argument, mlir::Location loc);
   mlir::Value getInPrepareFunction(mlir::OpBuilder &builder, mlir::Value value,
                                    mlir::Location loc);
 
@@ -91,6 +93,8 @@ private:
   mlir::func::FuncOp prepare; ///< made when first needed
   /// Arguments of the prepare function by the entry's argument number.
   llvm::DenseMap<unsigned, mlir::BlockArgument> sources;
+  /// What has been copied into the prepare function.
+  mlir::IRMapping copies;
   llvm::DenseMap<std::tuple<mlir::Value, mlir::Value, unsigned>, mlir::Value>
       products;
   /// Attributes of the new arguments of both functions.

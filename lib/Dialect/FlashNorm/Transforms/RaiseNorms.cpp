@@ -40,7 +40,7 @@ static constexpr StringLiteral remarkCategory = "flashnorm-raise-norms";
 static bool mayEndNorm(Operation *op) {
   Kind kind = classify(op);
   return kind == Kind::Mul || kind == Kind::Div || kind == Kind::Add ||
-         isa<arith::TruncFOp, tosa::CastOp>(op);
+         kind == Kind::Sub || isa<arith::TruncFOp, tosa::CastOp>(op);
 }
 
 static bool isRoot(Operation *op) {
@@ -72,20 +72,94 @@ static bool mayKeepElements(Operation *op) {
              tosa::ReshapeOp, tosa::TransposeOp, tosa::IdentityOp>(op);
 }
 
-/// The loops that may run along a normalised dimension: those that some operand
-/// has last.
-static SmallVector<unsigned> getNormalizedLoops(linalg::LinalgOp op,
-                                                ArrayRef<int64_t> sizes) {
-  llvm::SmallSetVector<unsigned, 4> loops;
-  for (OpOperand *operand : op.getDpsInputOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(operand);
-    if (map.getNumResults() == 0)
-      continue;
-    auto last = dyn_cast<AffineDimExpr>(map.getResult(map.getNumResults() - 1));
-    if (last && sizes[last.getPosition()] != 1)
-      loops.insert(last.getPosition());
+namespace {
+/// Loops that may run through a row, outermost first.
+using RowLoops = SmallVector<unsigned>;
+
+/// What the sums of a function run over.
+struct RowShapes {
+  /// As many dimensions, and no more.
+  unsigned maxDims = 1;
+  llvm::SmallDenseSet<int64_t> sizes;
+
+  void see(Operation *op);
+  /// The loops of `loopSizes` that may run through a row: the last ones of
+  /// `operands`, which have a loop or nothing for each dimension, and then
+  /// others, as x may be read transposed.
+  SmallVector<RowLoops>
+  getCandidates(ArrayRef<int64_t> loopSizes,
+                ArrayRef<SmallVector<std::optional<unsigned>>> operands) const;
+};
+} // namespace
+
+void RowShapes::see(Operation *op) {
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+    if (linalgOp.getNumReductionLoops() == 0)
+      return;
+    maxDims = std::max(maxDims, linalgOp.getNumReductionLoops());
+    for (auto [size, iterator] : llvm::zip_equal(
+             linalgOp.getStaticLoopRanges(), linalgOp.getIteratorTypesArray()))
+      if (iterator == utils::IteratorType::reduction)
+        sizes.insert(size);
+  } else if (auto sum = dyn_cast<tosa::ReduceSumOp>(op)) {
+    if (auto type = dyn_cast<RankedTensorType>(sum.getInput().getType()))
+      sizes.insert(type.getDimSize(sum.getAxis()));
   }
-  return loops.takeVector();
+}
+
+SmallVector<RowLoops> RowShapes::getCandidates(
+    ArrayRef<int64_t> loopSizes,
+    ArrayRef<SmallVector<std::optional<unsigned>>> operands) const {
+  SmallVector<RowLoops> candidates;
+  auto add = [&](RowLoops loops) {
+    if (!llvm::is_contained(candidates, loops))
+      candidates.push_back(std::move(loops));
+  };
+  for (unsigned numDims = 1; numDims <= maxDims; ++numDims)
+    for (ArrayRef<std::optional<unsigned>> dims : operands) {
+      RowLoops loops;
+      for (std::optional<unsigned> loop : llvm::reverse(dims)) {
+        if (!loop || loops.size() == numDims)
+          break;
+        if (loopSizes[*loop] != 1)
+          loops.insert(loops.begin(), *loop);
+      }
+      auto isKnown = [&](unsigned loop) { return loopSizes[loop] > 0; };
+      if (loops.size() == numDims &&
+          (numDims == 1 || llvm::all_of(loops, isKnown)))
+        add(loops);
+    }
+  for (auto [loop, size] : llvm::enumerate(loopSizes))
+    if (size > 1 && sizes.contains(size))
+      add({static_cast<unsigned>(loop)});
+  return candidates;
+}
+
+static SmallVector<RowLoops> getRowLoops(linalg::LinalgOp op,
+                                         ArrayRef<int64_t> sizes,
+                                         const RowShapes &shapes) {
+  SmallVector<SmallVector<std::optional<unsigned>>> operands;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    SmallVector<std::optional<unsigned>> &dims = operands.emplace_back();
+    for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults()) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      dims.push_back(loop ? std::optional(loop.getPosition()) : std::nullopt);
+    }
+  }
+  return shapes.getCandidates(sizes, operands);
+}
+
+static SmallVector<RowLoops> getRowLoops(RankedTensorType type,
+                                         const RowShapes &shapes) {
+  SmallVector<SmallVector<std::optional<unsigned>>> operands(1);
+  for (int64_t dim : llvm::seq(type.getRank()))
+    operands[0].push_back(dim);
+  SmallVector<RowLoops> candidates =
+      shapes.getCandidates(type.getShape(), operands);
+  // A single element is a row, too.
+  if (candidates.empty())
+    candidates.push_back({static_cast<unsigned>(type.getRank() - 1)});
+  return candidates;
 }
 
 /// Where the loops `place` write the result of `init`.
@@ -97,6 +171,13 @@ static AffineMap getResultPlace(linalg::LinalgOp op, OpOperand *init,
   return dropUnitDims(
       AffineMap::get(place.getNumDims(), 1, exprs, op.getContext()),
       cast<ShapedType>(init->get().getType()));
+}
+
+/// `norm` with sizes that are known as far as those of `type`.
+static Value castTo(OpBuilder &builder, Value norm, Type type) {
+  if (norm.getType() == type)
+    return norm;
+  return tensor::CastOp::create(builder, norm.getLoc(), type, norm);
 }
 
 namespace {
@@ -119,6 +200,8 @@ private:
     if (isOpTriviallyDead(op))
       erase(op);
   }
+  /// Calls of functions that say which norm they compute.
+  void raiseCalls();
   void report(const NormMatch &match, Operation *root);
   void reportMisses();
 
@@ -129,6 +212,7 @@ private:
   }
 
   NormMatcher matcher;
+  RowShapes rowShapes;
   /// Ops of the worklist that are gone.
   DenseSet<Operation *> erased;
   /// Ops that a narrower form has replaced.
@@ -167,6 +251,7 @@ Value RaiseNorms::build(NormMatch match, Operation *last, Value reusableInit) {
     Operation *wide = input.getDefiningOp();
     input = narrow.getResult(0);
     replacements[wide] = narrow;
+    erased.erase(narrow); // Memory is used again.
     eraseIfDead(wide);
   }
   return buildNorm(builder, getLocation(last), match,
@@ -200,14 +285,14 @@ Operation *RaiseNorms::raiseInBody(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics())
     return nullptr;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  SmallVector<unsigned> loops = getNormalizedLoops(op, sizes);
+  SmallVector<RowLoops> candidates = getRowLoops(op, sizes, rowShapes);
   Operation *terminator = op.getBlock()->getTerminator();
   for (Operation &inner : llvm::reverse(op.getBlock()->without_terminator())) {
     if (!mayEndNorm(&inner))
       continue;
     Value scalar = inner.getResult(0);
-    for (unsigned loop : loops) {
-      AffineMap place = getPlace(&getContext(), sizes, loop);
+    for (const RowLoops &loops : candidates) {
+      AffineMap place = getPlace(&getContext(), sizes, loops);
       // A result that is the norm and nothing else can be replaced by it.
       OpOperand *init = nullptr;
       AffineMap resultPlace;
@@ -218,25 +303,30 @@ Operation *RaiseNorms::raiseInBody(linalg::LinalgOp op) {
       }
       std::optional<NormMatch> match =
           matcher.match({scalar, place}, resultPlace);
-      if (!match)
+      AffineMap reader =
+          match ? getReader(match->input.index, place) : AffineMap();
+      if (!reader)
         continue;
       report(*match, &inner);
       bool isResult =
           init && match->input.index == resultPlace &&
           !cast<RankedTensorType>(init->get().getType()).getEncoding() &&
-          cast<ShapedType>(match->input.value.getType()).getShape() ==
-              cast<ShapedType>(init->get().getType()).getShape();
+          succeeded(verifyCompatibleShape(match->input.value.getType(),
+                                          init->get().getType()));
       Value reusable;
       if (isResult && init->get().getDefiningOp<tensor::EmptyOp>())
         reusable = init->get();
       Value norm = build(*match, &inner, reusable);
-      if (isResult)
-        op.getTiedOpResult(init).replaceAllUsesWith(norm);
+      if (isResult) {
+        OpBuilder builder(op);
+        op.getTiedOpResult(init).replaceAllUsesWith(
+            castTo(builder, norm, init->get().getType()));
+      }
       if (isResult && op->getNumResults() == 1) {
         eraseIfDead(op);
         return nullptr;
       }
-      Operation *rest = feedNorm(op, scalar, norm, match->input.index, loop,
+      Operation *rest = feedNorm(op, scalar, norm, reader,
                                  [&](Operation *inner, Operation *clone) {
                                    if (covered.contains(inner))
                                      covered.insert(clone);
@@ -254,20 +344,25 @@ Operation *RaiseNorms::raiseIn(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   if (type.getRank() == 0 || type.getEncoding())
     return nullptr;
-  AffineMap place =
-      getPlace(&getContext(), type.getShape(), type.getRank() - 1);
-  std::optional<NormMatch> match =
-      matcher.match({op->getResult(0), place}, place);
-  if (!match)
-    return nullptr;
-  report(*match, op);
-  Value norm = build(*match, op, /*reusableInit=*/{});
-  if (norm.getType() != type || match->input.index != place) {
+  for (const RowLoops &loops : getRowLoops(type, rowShapes)) {
+    AffineMap place = getPlace(&getContext(), type.getShape(), loops);
+    std::optional<NormMatch> match =
+        matcher.match({op->getResult(0), place}, place);
+    AffineMap reader =
+        match ? getReader(match->input.index, place) : AffineMap();
+    if (!reader)
+      continue;
+    report(*match, op);
+    Value norm = build(*match, op, /*reusableInit=*/{});
     OpBuilder builder(op);
-    norm = readNormAt(builder, op, norm, match->input.index);
+    norm = match->input.index == place &&
+                   succeeded(verifyCompatibleShape(norm.getType(), type))
+               ? castTo(builder, norm, type)
+               : readNormAt(builder, op, norm, reader);
+    op->replaceAllUsesWith(ValueRange(norm));
+    eraseIfDead(op);
+    return nullptr;
   }
-  op->replaceAllUsesWith(ValueRange(norm));
-  eraseIfDead(op);
   return nullptr;
 }
 
@@ -275,7 +370,7 @@ void RaiseNorms::reportMisses() {
   auto report = [&](Operation *root, ArrayRef<int64_t> sizes) {
     if (covered.contains(root))
       return;
-    AffineMap place = getPlace(&getContext(), sizes, std::nullopt);
+    AffineMap place = getPlace(&getContext(), sizes, {});
     std::optional<std::string> why =
         matcher.getReason({root->getResult(0), place});
     if (!why)
@@ -302,13 +397,63 @@ void RaiseNorms::reportMisses() {
   });
 }
 
+void RaiseNorms::raiseCalls() {
+  getOperation().walk([&](func::CallOp call) {
+    auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        call, call.getCalleeAttr());
+    auto norm = function ? function->getAttrOfType<NormAttr>(
+                               FlashNormDialect::getNormAttrName())
+                         : NormAttr();
+    // The function's own types are checked; below tensors it is no norm of
+    // ours.
+    if (!norm ||
+        !llvm::all_of(call->getOperandTypes(),
+                      llvm::IsaPred<RankedTensorType>) ||
+        !llvm::all_of(call.getResultTypes(), llvm::IsaPred<RankedTensorType>))
+      return;
+    OpBuilder builder(call);
+    Location loc = call.getLoc();
+    auto getOperand = [&](unsigned i) {
+      return i < call.getNumOperands() ? call.getOperand(i) : Value();
+    };
+    Value x = call.getOperand(0);
+    auto type = cast<RankedTensorType>(call.getResult(0).getType());
+    Value init = tensor::EmptyOp::create(builder, loc,
+                                         tensor::getMixedSizes(builder, loc, x),
+                                         type.getElementType());
+    auto cast = CastPositionAttr::get(&getContext(), CastPosition::AfterAffine);
+    bool isRMS = norm.getKind() == NormKind::RMS;
+    Operation *op =
+        isRMS ? RMSNormOp::create(builder, loc, type, x, getOperand(1), init,
+                                  norm.getEps(), cast)
+                    .getOperation()
+              : LayerNormOp::create(builder, loc, type, x, getOperand(1),
+                                    getOperand(2), init, norm.getEps(), cast)
+                    .getOperation();
+    ++numFound;
+    ++numRaised;
+    remark::passed(loc, getRemark("NormRaised"))
+        << remark::add("call of @{0} raised to {1} over {2} elements",
+                       call.getCallee(), op->getName(), type.getShape().back());
+    call->replaceAllUsesWith(op);
+    call->erase();
+  });
+}
+
 void RaiseNorms::runOnOperation() {
+  raiseCalls();
+  matcher = {};
+  rowShapes = {};
+  erased.clear();
+  replacements.clear();
+  covered.clear();
   // Ops with a root, and those that are only copies, casts and arithmetic away
   // from one.
   DenseSet<Operation *> near;
   SmallVector<Operation *> worklist;
   getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
     bool isLinalg = isa<linalg::LinalgOp>(op);
+    rowShapes.see(op);
     if (hasRoot(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
           return near.contains(operand.getDefiningOp());
         })) {

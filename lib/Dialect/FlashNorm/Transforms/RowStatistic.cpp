@@ -221,6 +221,18 @@ bool flashnorm::isCentered(Element element) {
   return matchCentered(element, ignored).has_value();
 }
 
+bool flashnorm::isMeanOf(Element element, const RowStatistic &statistic,
+                         Precision &precision) {
+  Precision seen = precision;
+  std::string why;
+  std::optional<Mean> mean = matchMean(element, seen, why);
+  if (!mean || mean->length != statistic.length ||
+      !isSame(mean->term, statistic.x))
+    return false;
+  precision = seen;
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Roots
 //===----------------------------------------------------------------------===//
@@ -296,29 +308,26 @@ flashnorm::matchRowStatistic(const Node &root, bool inverse, std::string &why) {
     return std::nullopt;
 
   Node sum = lookBehindRounding(*radicand, statistic.precision);
-  if (!sum.is(Kind::Add)) {
-    why = sum.is(Kind::Max) ? "the variance is clamped by a maximum instead of "
-                              "adding epsilon"
-                            : "no epsilon is added under the root";
-    return std::nullopt;
+  Element variance = *radicand;
+  if (sum.is(Kind::Add)) {
+    std::optional<Constant> eps = getConstant(sum.args[1]);
+    variance = sum.args[0];
+    if (!eps) {
+      eps = getConstant(sum.args[0]);
+      variance = sum.args[1];
+    }
+    if (!eps) {
+      why = "epsilon is not a constant";
+      return std::nullopt;
+    }
+    if (!(eps->value >= 0) || !std::isfinite(eps->value)) {
+      why = llvm::formatv("epsilon is {0}, not finite and 0 or more",
+                          printNumber(eps->value));
+      return std::nullopt;
+    }
+    // A negative zero adds what a zero adds.
+    statistic.eps = std::fabs(eps->value);
   }
-  std::optional<Constant> eps = getConstant(sum.args[1]);
-  Element variance = sum.args[0];
-  if (!eps) {
-    eps = getConstant(sum.args[0]);
-    variance = sum.args[1];
-  }
-  if (!eps) {
-    why = "epsilon is not a constant";
-    return std::nullopt;
-  }
-  if (!(eps->value >= 0) || !std::isfinite(eps->value)) {
-    why = llvm::formatv("epsilon is {0}, not finite and 0 or more",
-                        printNumber(eps->value));
-    return std::nullopt;
-  }
-  // A negative zero adds what a zero adds.
-  statistic.eps = std::fabs(eps->value);
 
   // A variance of raw moments may be negative, and is then cut off at zero.
   Node difference = look(variance);
@@ -331,6 +340,10 @@ flashnorm::matchRowStatistic(const Node &root, bool inverse, std::string &why) {
       }
   if (difference.is(Kind::Sub) && matchRawMoments(difference, statistic))
     return statistic;
+  if (sum.is(Kind::Max)) {
+    why = "the variance is clamped by a maximum instead of adding epsilon";
+    return std::nullopt;
+  }
 
   std::optional<Mean> mean = matchMean(variance, statistic.precision, why);
   if (!mean)
@@ -378,8 +391,7 @@ static bool hasSumOfSquares(Element element, unsigned &budget) {
     auto type = dyn_cast<RankedTensorType>(operand.getType());
     if (!type)
       continue;
-    AffineMap place =
-        getPlace(operand.getContext(), type.getShape(), std::nullopt);
+    AffineMap place = getPlace(operand.getContext(), type.getShape(), {});
     if (::hasSumOfSquares({operand, place}, budget))
       return true;
   }

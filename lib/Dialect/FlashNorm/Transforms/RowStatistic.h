@@ -61,6 +61,10 @@ std::optional<RowStatistic> matchRowStatistic(const Node &root, bool inverse,
 std::optional<Centered> matchCentered(Element element, Precision &precision);
 bool isCentered(Element element);
 
+/// `element` is mean(x) of the statistic's rows.
+bool isMeanOf(Element element, const RowStatistic &statistic,
+              Precision &precision);
+
 /// A sum of squares is among the operations below `element`, however they go
 /// on.
 bool hasSumOfSquares(Element element);

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScalarFlow.h"
-#include "IndexMaps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -39,33 +39,28 @@ static std::optional<double> getNumber(Attribute attr) {
 }
 
 //===----------------------------------------------------------------------===//
-// Places
+// Loops
 //===----------------------------------------------------------------------===//
 
-AffineMap flashnorm::getPlace(MLIRContext *context, ArrayRef<int64_t> sizes,
-                              std::optional<unsigned> normalized) {
-  SmallVector<AffineExpr> exprs;
-  for (auto [i, size] : llvm::enumerate(sizes)) {
-    if (size == 1)
-      exprs.push_back(getAffineConstantExpr(0, context));
-    else if (i == normalized)
-      exprs.push_back(getAffineSymbolExpr(0, context));
-    else
-      exprs.push_back(getAffineDimExpr(i, context));
+/// The reduced loops in the order in which an operand has them.
+static SmallVector<unsigned> orderReduced(linalg::LinalgOp op,
+                                          ArrayRef<unsigned> reduced) {
+  for (AffineMap map : op.getIndexingMapsArray()) {
+    SmallVector<unsigned> order;
+    for (AffineExpr expr : map.getResults())
+      if (auto loop = dyn_cast<AffineDimExpr>(expr);
+          loop && llvm::is_contained(reduced, loop.getPosition()))
+        order.push_back(loop.getPosition());
+    if (order.size() == reduced.size() &&
+        llvm::SmallSetVector<unsigned, 4>(order.begin(), order.end()).size() ==
+            order.size())
+      return order;
   }
-  return AffineMap::get(sizes.size(), 1, exprs, context);
+  return {};
 }
 
-AffineMap flashnorm::dropUnitDims(AffineMap index, ShapedType type) {
-  SmallVector<AffineExpr> exprs(index.getResults());
-  for (auto [expr, size] : llvm::zip_equal(exprs, type.getShape()))
-    if (size == 1)
-      expr = getAffineConstantExpr(0, index.getContext());
-  return withResults(index, exprs);
-}
-
-/// The loops of `op` that write `index` of `init`. The one reduced loop is s0,
-/// with `terms` iterations.
+/// The loops of `op` that write `index` of `init`. s0 runs through the reduced
+/// loops, with `terms` iterations; as one dimension, if their sizes are known.
 static AffineMap getLoops(linalg::LinalgOp op, OpOperand *init, AffineMap index,
                           int64_t &terms, unsigned &summedDims) {
   MLIRContext *context = op.getContext();
@@ -81,8 +76,8 @@ static AffineMap getLoops(linalg::LinalgOp op, OpOperand *init, AffineMap index,
       return {}; // Writes part of the tensor.
     }
   }
-  summedDims = 0;
   SmallVector<int64_t> sizes;
+  SmallVector<unsigned> reduced;
   SmallVector<utils::IteratorType> iterators;
   for (auto [i, loop] : llvm::enumerate(loops)) {
     if (loop)
@@ -96,9 +91,24 @@ static AffineMap getLoops(linalg::LinalgOp op, OpOperand *init, AffineMap index,
     } else if (iterators[i] == utils::IteratorType::reduction) {
       loop = getAffineSymbolExpr(0, context);
       terms = sizes[i];
-      ++summedDims;
+      reduced.push_back(i);
     } else {
       return {};
+    }
+  }
+  summedDims = reduced.size();
+  if (summedDims > 1) {
+    SmallVector<unsigned> order = orderReduced(op, reduced);
+    SmallVector<int64_t> rowSizes;
+    for (unsigned loop : order)
+      rowSizes.push_back(sizes[loop]);
+    if (!order.empty() &&
+        llvm::all_of(rowSizes, [](int64_t size) { return size > 0; })) {
+      for (auto [loop, expr] : llvm::zip_equal(
+               order, delinearize(getAffineSymbolExpr(0, context), rowSizes)))
+        loops[loop] = expr;
+      terms = llvm::product_of(rowSizes);
+      summedDims = 1;
     }
   }
   return withResults(index, loops);
@@ -270,7 +280,7 @@ bool Walk::stepTensor() {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return stepLinalg(linalgOp);
   if (isReshape(op)) {
-    AffineMap index = getReshapeSource(op, current.index);
+    AffineMap index = getRowMajorSource(op, current.index);
     return index && moveTo(op->getOperand(0), index);
   }
   if (isa<tensor::CastOp, tosa::IdentityOp>(op))
@@ -340,9 +350,12 @@ bool Walk::stepScalar() {
              moveTo(operand->get(), {});
     AffineMap map = op.getMatchingIndexingMap(operand);
     SmallVector<AffineExpr> exprs;
-    for (AffineExpr expr : map.getResults())
+    for (AffineExpr expr : map.getResults()) {
+      if (!isa<AffineDimExpr, AffineConstantExpr>(expr))
+        return false; // A window, or worse.
       exprs.push_back(
           expr.replaceDimsAndSymbols(current.index.getResults(), {}));
+    }
     return moveTo(operand->get(), withResults(current.index, exprs));
   }
   Operation *op = current.value.getDefiningOp();
@@ -354,6 +367,10 @@ bool Walk::stepScalar() {
     }
     return false;
   }
+  // A scalar operand that upstream has moved into the body.
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+    return current.index && extract.getIndices().empty() &&
+           moveTo(extract.getTensor(), withResults(current.index, {}));
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp>(op)) {
     // Only for the sake of constants.
     if (casts == maxCasts)
@@ -367,6 +384,19 @@ bool Walk::stepScalar() {
   return stepOperation(op);
 }
 
+/// tosa repeats a dimension that turns out to have one element. Where both
+/// sides are dynamic, the caller compares places of one tensor.
+static bool mayBroadcastAtRunTime(Operation *op, RankedTensorType operand) {
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  return isa_and_nonnull<tosa::TosaDialect>(op->getDialect()) && type &&
+         llvm::any_of(llvm::zip_equal(operand.getShape(), type.getShape()),
+                      [](auto sizes) {
+                        auto [from, to] = sizes;
+                        return ShapedType::isDynamic(from) &&
+                               !ShapedType::isDynamic(to);
+                      });
+}
+
 bool Walk::stepOperation(Operation *op) {
   Kind kind = classify(op);
   if (kind == Kind::Opaque)
@@ -377,6 +407,8 @@ bool Walk::stepOperation(Operation *op) {
     auto type = dyn_cast<RankedTensorType>(operand.getType());
     if (isTensor != bool(type) ||
         (type && type.getRank() != int64_t(current.index.getNumResults())))
+      return false;
+    if (type && mayBroadcastAtRunTime(op, type))
       return false;
     bool inBody = isTensor || operand.getParentBlock() == op->getBlock();
     args.push_back({operand, inBody ? current.index : AffineMap()});

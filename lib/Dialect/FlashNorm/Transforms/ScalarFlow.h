@@ -16,6 +16,7 @@
 #ifndef FLASHNORM_LIB_DIALECT_FLASHNORM_TRANSFORMS_SCALARFLOW_H
 #define FLASHNORM_LIB_DIALECT_FLASHNORM_TRANSFORMS_SCALARFLOW_H
 
+#include "IndexMaps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Value.h"
@@ -104,15 +105,6 @@ inline bool isNormType(mlir::Type type) {
 
 /// What arithmetic an op does, elementwise on tensors or on scalars.
 Node::Kind classify(mlir::Operation *op);
-
-/// The place (d0, d1, ...) with s0 for the loop `normalized`, if any, and 0 for
-/// dimensions with a single element.
-mlir::AffineMap getPlace(mlir::MLIRContext *context,
-                         llvm::ArrayRef<int64_t> sizes,
-                         std::optional<unsigned> normalized);
-
-/// `index` with 0 along dimensions of `type` with a single element.
-mlir::AffineMap dropUnitDims(mlir::AffineMap index, mlir::ShapedType type);
 
 } // namespace flashnorm
 

@@ -18,23 +18,35 @@ static constexpr unsigned maxOps = 8;
 /// The length of a vector that `tensor` holds along s0.
 static std::optional<int64_t> getVectorLength(Element tensor) {
   auto type = dyn_cast<RankedTensorType>(tensor.value.getType());
-  if (!type || type.getRank() == 0 || !type.hasStaticShape() ||
-      type.getEncoding() || !isNormType(type.getElementType()))
+  if (!type || type.getEncoding() || !isNormType(type.getElementType()))
     return std::nullopt;
-  int64_t length = type.getShape().back();
-  if (type.getNumElements() != length ||
-      !isa<AffineSymbolExpr>(
-          tensor.index.getResult(tensor.index.getNumResults() - 1)))
+  unsigned rowDims = getNormalizedDims(tensor.index, type.getShape());
+  if (rowDims == 0)
     return std::nullopt;
-  return length;
+  ArrayRef<int64_t> row = type.getShape().take_back(rowDims);
+  if (llvm::any_of(type.getShape().drop_back(rowDims),
+                   [](int64_t size) { return size != 1; }))
+    return std::nullopt;
+  if (rowDims == 1)
+    return row[0];
+  if (llvm::is_contained(row, ShapedType::kDynamic))
+    return std::nullopt;
+  return ShapedType::getNumElements(row);
 }
 
-static Value collapseToVector(OpBuilder &builder, Location loc, Value tensor) {
-  int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
-  if (rank == 1)
+static Value makeVector(OpBuilder &builder, Location loc, Value tensor,
+                        int64_t length) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (!type.hasStaticShape()) {
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() = length; // All others are 1.
+    type = RankedTensorType::get(shape, type.getElementType());
+    tensor = tensor::CastOp::create(builder, loc, type, tensor);
+  }
+  if (type.getRank() == 1)
     return tensor;
   SmallVector<ReassociationIndices> group = {
-      llvm::to_vector(llvm::seq<int64_t>(rank))};
+      llvm::to_vector(llvm::seq<int64_t>(type.getRank()))};
   return tensor::CollapseShapeOp::create(builder, loc, tensor, group);
 }
 
@@ -90,9 +102,12 @@ bool VectorOperand::addScalar(Value scalar, AffineMap loops, unsigned depth) {
         AffineMap::get(loops.getNumDims(), 1, exprs, loops.getContext());
     std::optional<int64_t> found =
         getVectorLength({operand->get(), dropUnitDims(index, type)});
-    if (!found || (length && *found != length))
+    if (!found)
       return false;
-    length = *found;
+    if (length == 0 || ShapedType::isDynamic(length))
+      length = *found;
+    else if (!ShapedType::isDynamic(*found) && *found != length)
+      return false;
     leaves.push_back({scalar, operand->get()});
     return true;
   }
@@ -112,14 +127,15 @@ bool VectorOperand::addScalar(Value scalar, AffineMap loops, unsigned depth) {
   return true;
 }
 
-Value VectorOperand::build(OpBuilder &builder, Location loc) const {
+Value VectorOperand::build(OpBuilder &builder, Location loc,
+                           int64_t rowLength) const {
   if (isa<TensorType>(value.getType()))
-    return collapseToVector(builder, loc, value);
+    return makeVector(builder, loc, value, rowLength);
   SmallVector<Value> inputs;
   for (Value tensor : llvm::make_second_range(leaves))
-    inputs.push_back(collapseToVector(builder, loc, tensor));
-  Value init = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>(length),
-                                       getElementType());
+    inputs.push_back(makeVector(builder, loc, tensor, rowLength));
+  Value init = tensor::EmptyOp::create(
+      builder, loc, ArrayRef<int64_t>(rowLength), getElementType());
   SmallVector<AffineMap> maps(inputs.size() + 1,
                               builder.getMultiDimIdentityMap(1));
   auto generic = linalg::GenericOp::create(

@@ -29,9 +29,14 @@ def FlashNorm_Dialect : Dialect {
     - `flashnorm.source = N : i64`, on a prepare function: its caller passes what
       it passes as argument N to the function that it prepares for.
 
-    Discardable attribute on a function:
+    Discardable attributes on a function:
     - `flashnorm.prepare_weights = @f`: @f computes the prepared arguments; see
       `--flashnorm-fold-norm-weight`.
+    - `flashnorm.norm = #flashnorm.norm<…>`: the function computes this norm, as a
+      library call does that a front end knows. Its arguments are x, then the
+      weight and (`layer`) the bias, if there are any; its result is y, with
+      shapes as the norm ops have them. `--flashnorm-raise-norms` turns calls of
+      it into norm ops, whether it has a body or not.
 
     Compiled kernels have `flashnorm.launch_abi` and a `gpu.binary` of them
     `flashnorm.manifest` (dictionaries; docs/LaunchABI.md). Any other discardable
@@ -67,6 +72,10 @@ def FlashNorm_Dialect : Dialect {
     /// Of a function: its prepare function.
     static constexpr ::llvm::StringLiteral getPrepareWeightsAttrName() {
       return "flashnorm.prepare_weights";
+    }
+    /// Of a function: the norm that it computes.
+    static constexpr ::llvm::StringLiteral getNormAttrName() {
+      return "flashnorm.norm";
     }
     void registerAttributes();
   }];

@@ -53,22 +53,30 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
     Values are followed, not op names: linalg.generic with any grouping of the
     arithmetic into bodies (before or after elementwise fusion), named ops, tosa,
     arith and math on tensors, in any mixture; broadcasts, transposes, reshapes
-    that add or drop dimensions of one element, and exact casts are looked
-    through. Squares, means and reciprocal roots are known in their usual
-    spellings. LayerNorm is RMSNorm of a centred value. The largest norm that ends
+    and exact casts are looked through, so that statistics may be of a view with
+    collapsed rows. Squares, means and reciprocal roots are known in their usual
+    spellings. LayerNorm is RMSNorm of a centred value, or that with the difference
+    multiplied out, as TensorFlow writes it: x * f + (bias - mean * f). The largest norm that ends
     in an op is raised: with its weight, its bias and the rounding of its result.
     The last op may stand in the middle of a body; then the norm becomes an input
     of that body.
 
-    Checked: the sum runs over the last dimension only, which is static, and
+    A row may be several trailing dimensions of static size: it is collapsed into
+    one for the norm op, and expanded again. Where the type of x or of a weight
+    does not say how long a row is, but the loops that read it do, it is cast.
+
+    Checked: the sum runs over the last dimensions only, which are static, and
     starts from zero; its divisor is the number of terms (a factor is 1/N within
     one unit in the last place of its type); the exponent is exactly 2; epsilon is
-    a constant under the root that is not negative; numerator and squares are of one value;
-    weight and bias are vectors over the last dimension.
+    a constant under the root that is not negative, or absent; numerator and squares
+    are of one value; weight and bias are vectors over the row.
 
     Left alone: intermediate values with other users keep the ops that compute
     them. A weight or bias of another shape is applied after the norm. So is an
     f32 weight after a rounding to bf16, which is neither position of the cast.
+    Statistics that are returned are computed by the ops that did so before: a
+    norm with such results would not be fused. A sum over other dimensions than
+    the last is raised only if x is a transposition of a tensor that has them last.
 
     Numerics: statistics are computed in f32 (in f64 if x is f64) in an order of
     the backend's choice. A variance in f64 of narrower values becomes f32.
@@ -248,13 +256,13 @@ def FoldNormWeightPass : Pass<"flashnorm-fold-norm-weight", "::mlir::ModuleOp"> 
     Preconditions, for each norm: an `rms_norm` with a weight; all uses of its
     result are the input of a `flashnorm.matmul` without a norm before it,
     possibly through reshapes of the leading dimensions; its weight and theirs
-    are arguments with `flashnorm.frozen`, possibly behind static reshapes, or
-    constants; W is not f16, whose
-    range the product easily leaves; nothing else in the module calls or refers
-    to the function, or to its prepare function; where the weight is a constant,
-    a predicted error of at most 1.05 times the original's; where W is rounded
-    and not known, at least 1024 elements of it, and K of at least 64 in front of
-    a post-norm. All consumers are changed or none.
+    are arguments with `flashnorm.frozen`, constants, or computed from such by a
+    few operations (reshapes, 1 + g), which the prepare function then repeats; W is
+    not f16, whose range the product easily leaves; nothing else in the module
+    calls or refers to the function, or to its prepare function; where the weight
+    is a constant, a predicted error of at most 1.05 times the original's; where W
+    is rounded and not known, at least 1024 elements of it, and K of at least 64 in
+    front of a post-norm. All consumers are changed or none.
 
     Numerics: changes rounding. `g * W` is computed in f32 (f64 when a factor
     is) and rounded to the type of W; a shift of less than half an ulp for each
