@@ -198,10 +198,6 @@ static Error finish(llvm::raw_fd_ostream &os, const llvm::Twine &path) {
 static Error writeWhole(StringRef path,
                         llvm::function_ref<void(llvm::raw_ostream &)> write) {
   namespace fs = llvm::sys::fs;
-  if (path == "-") {
-    write(llvm::outs());
-    return finish(llvm::outs(), "the standard output");
-  }
   if (fs::exists(path) && !fs::is_regular_file(path)) {
     std::error_code error;
     llvm::raw_fd_ostream os(path, error, fs::CD_OpenExisting);

@@ -55,22 +55,9 @@ static SmallVector<MatmulOp> getConsumers(RMSNormOp norm, std::string &reason) {
 }
 
 void FoldNormWeight::runOnOperation() {
-  FoldContext context(getOperation());
-  // Prepare functions come in while this runs.
-  auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
-  for (func::FuncOp function : functions) {
-    if (function.isExternal())
-      continue;
-    NormWeightFolder folder(function, context);
-    SmallVector<RMSNormOp> norms;
-    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (op != function && op->hasTrait<OpTrait::IsIsolatedFromAbove>())
-        return WalkResult::skip(); // has arguments and constants of its own
-      if (auto norm = dyn_cast<RMSNormOp>(op))
-        norms.push_back(norm);
-      return WalkResult::advance();
-    });
-    for (RMSNormOp norm : norms) {
+  auto foldAll = [&](func::FuncOp function, NormWeightFolder &folder) {
+    for (Operation *op : collectOwnOps<RMSNormOp>(function)) {
+      auto norm = cast<RMSNormOp>(op);
       if (!norm.getWeight() || !norm.hasPureTensorSemantics())
         continue;
       std::string reason;
@@ -99,7 +86,6 @@ void FoldNormWeight::runOnOperation() {
                  .str();
       ++numFolded;
     }
-    folder.finish();
-    numPrepared += folder.getNumPrepared();
-  }
+  };
+  numPrepared += NormWeightFolder::run(getOperation(), foldAll);
 }

@@ -337,17 +337,9 @@ static std::string describePre(const NormView &norm,
 
 void FuseNorms::runOnFunction(func::FuncOp function, NormWeightFolder &folder,
                               Planner &planner) {
-  SmallVector<Operation *> norms;
-  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op != function && op->hasTrait<OpTrait::IsIsolatedFromAbove>())
-      return WalkResult::skip(); // has arguments and constants of its own
-    if (isa<RMSNormOp, LayerNormOp>(op))
-      norms.push_back(op);
-    return WalkResult::advance();
-  });
   DominanceInfo dominance(function);
   IRRewriter rewriter(&getContext());
-  for (Operation *op : norms) {
+  for (Operation *op : collectOwnOps<RMSNormOp, LayerNormOp>(function)) {
     std::optional<NormView> norm = viewNorm(op);
     if (!norm) // on memrefs: this pass runs before bufferization
       continue;
@@ -385,18 +377,9 @@ void FuseNorms::runOnOperation() {
       parsePlanTarget(getOperation().getLoc(), chip, family);
   if (failed(target))
     return signalPassFailure();
-  // Whether a fusion pays is asked here, of all matmuls behind a norm together.
-  target->options.onlyIfFaster = false;
   Planner planner(*target->target, target->options);
-  FoldContext context(getOperation());
-  // Prepare functions come in while this runs.
-  auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
-  for (func::FuncOp function : functions) {
-    if (function.isExternal())
-      continue;
-    NormWeightFolder folder(function, context);
-    runOnFunction(function, folder, planner);
-    folder.finish();
-    numPrepared += folder.getNumPrepared();
-  }
+  numPrepared += NormWeightFolder::run(
+      getOperation(), [&](func::FuncOp function, NormWeightFolder &folder) {
+        runOnFunction(function, folder, planner);
+      });
 }

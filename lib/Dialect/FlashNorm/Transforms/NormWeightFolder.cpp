@@ -175,6 +175,11 @@ std::string NormWeightFolder::findPrepareFunction() {
   return "";
 }
 
+NormWeightFolder::Product NormWeightFolder::getProductOf(RMSNormOp norm,
+                                                         MatmulOp matmul) {
+  return {norm.getWeight(), matmul.getWeight(), matmul.getTransposeWeight()};
+}
+
 std::string NormWeightFolder::check(RMSNormOp norm,
                                     ArrayRef<MatmulOp> matmuls) {
   std::optional<Factor> normWeight = getFactor(entry, norm.getWeight());
@@ -182,26 +187,34 @@ std::string NormWeightFolder::check(RMSNormOp norm,
     return "its weight is neither made of arguments with 'flashnorm.frozen' "
            "nor a constant of at most 1 MB";
   bool needsArgument = false;
+  std::string tooSmall; // the least of all reasons
   for (MatmulOp matmul : matmuls) {
     if (matmul.getPreNorm())
       return "a matmul after it has a norm before it already";
     std::optional<Factor> weight = getFactor(entry, matmul.getWeight());
     if (!weight)
       return "the weight of a matmul after it is neither made of arguments "
-             "with "
-             "'flashnorm.frozen' nor a constant of at most 1 MB";
+             "with 'flashnorm.frozen' nor a constant of at most 1 MB";
     // The product of two such weights easily leaves the range of f16, where the
     // original's result is finite.
     if (getElementTypeOrSelf(matmul.getWeight().getType()).isF16())
       return "weight times W may overflow or underflow in f16";
-    needsArgument |= !normWeight->constant || !weight->constant;
+    bool areConstant = normWeight->constant && weight->constant;
+    needsArgument |= !areConstant;
+    // The error of two constants is computed.
+    if (!areConstant && tooSmall.empty())
+      tooSmall = checkSize(matmul);
     for (Value value : {norm.getWeight(), matmul.getWeight()})
       if (!isMultipliable(getElementTypeOrSelf(value.getType())))
         return "a weight is wider than 32 bits and not f64";
     if (!normWeight->constant)
       continue;
+    DenseElementsAttr product;
+    if (areConstant)
+      product = getConstantProduct(getProductOf(norm, matmul),
+                                   normWeight->constant, weight->constant);
     FoldError error = predictFoldError(normWeight->constant, weight->constant,
-                                       matmul, norm.getCast());
+                                       product, matmul, norm.getCast());
     if (std::isinf(error.ratio))
       return "weight times W leaves the range of W's type";
     if (weight->constant && error.ratio > maxErrorRatio)
@@ -226,22 +239,13 @@ std::string NormWeightFolder::check(RMSNormOp norm,
     if (std::string reason = findPrepareFunction(); !reason.empty())
       return reason;
   }
-  for (MatmulOp matmul : matmuls) {
-    // The error of two constants was computed.
-    if (normWeight->constant && getFactor(entry, matmul.getWeight())->constant)
-      continue;
-    if (std::string reason = checkSize(matmul); !reason.empty())
-      return reason;
-  }
-  return "";
+  return tooSmall;
 }
 
 void NormWeightFolder::fold(RMSNormOp norm, ArrayRef<MatmulOp> matmuls) {
-  for (MatmulOp matmul : matmuls) {
-    Product product = {norm.getWeight(), matmul.getWeight(),
-                       matmul.getTransposeWeight()};
-    matmul.getWeightMutable().assign(getProduct(product, norm.getLoc()));
-  }
+  for (MatmulOp matmul : matmuls)
+    matmul.getWeightMutable().assign(
+        getProduct(getProductOf(norm, matmul), norm.getLoc()));
   norm.getWeightMutable().clear();
   // Without a weight there is one place to round only.
   norm.setCast(CastPosition::AfterAffine);
@@ -358,6 +362,33 @@ void NormWeightFolder::finish() {
                   prepareAttrs);
 }
 
+int64_t NormWeightFolder::run(
+    ModuleOp module,
+    function_ref<void(func::FuncOp, NormWeightFolder &)> body) {
+  FoldContext context(module);
+  int64_t numPrepared = 0;
+  // Prepare functions come in while this runs.
+  for (func::FuncOp function : llvm::to_vector(module.getOps<func::FuncOp>())) {
+    if (function.isExternal())
+      continue;
+    NormWeightFolder folder(function, context);
+    body(function, folder);
+    folder.finish();
+    numPrepared += folder.getNumPrepared();
+  }
+  return numPrepared;
+}
+
+DenseElementsAttr
+NormWeightFolder::getConstantProduct(const Product &product,
+                                     DenseElementsAttr normWeight,
+                                     DenseElementsAttr weight) {
+  DenseElementsAttr &value = constantProducts[product.getKey()];
+  if (!value)
+    value = computeWeightProduct(normWeight, weight, product.transposeWeight);
+  return value;
+}
+
 Value NormWeightFolder::getProduct(const Product &product, Location loc) {
   Value &value = products[product.getKey()];
   if (value)
@@ -368,8 +399,7 @@ Value NormWeightFolder::getProduct(const Product &product, Location loc) {
     auto builder = OpBuilder::atBlockBegin(&entry.getBody().front());
     value = arith::ConstantOp::create(
         builder, loc,
-        computeWeightProduct(normWeight->constant, weight->constant,
-                             product.transposeWeight));
+        getConstantProduct(product, normWeight->constant, weight->constant));
   } else {
     value = addPrepared(product, loc);
   }

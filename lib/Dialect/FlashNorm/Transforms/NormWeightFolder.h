@@ -50,6 +50,22 @@ private:
       productFunctions;
 };
 
+/// The ops of these types of a function, without those of isolated regions
+/// inside of it, which have arguments and constants of their own.
+template <typename... OpTs>
+llvm::SmallVector<mlir::Operation *>
+collectOwnOps(mlir::func::FuncOp function) {
+  llvm::SmallVector<mlir::Operation *> ops;
+  function.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
+    if (op != function && op->hasTrait<mlir::OpTrait::IsIsolatedFromAbove>())
+      return mlir::WalkResult::skip();
+    if (mlir::isa<OpTs...>(op))
+      ops.push_back(op);
+    return mlir::WalkResult::advance();
+  });
+  return ops;
+}
+
 /// Folds the weights of the norms of one function.
 class NormWeightFolder {
 public:
@@ -70,6 +86,12 @@ public:
 
   int64_t getNumPrepared() const { return entryAttrs.size(); }
 
+  /// Calls `body` for each function of the module, and finishes it. Returns how
+  /// many prepared weights that made.
+  static int64_t
+  run(mlir::ModuleOp module,
+      llvm::function_ref<void(mlir::func::FuncOp, NormWeightFolder &)> body);
+
 private:
   /// One product diag(g) W; matmuls that share it share the result.
   struct Product {
@@ -81,8 +103,12 @@ private:
     }
   };
 
+  static Product getProductOf(RMSNormOp norm, MatmulOp matmul);
   std::string findPrepareFunction();
   mlir::Value getProduct(const Product &product, mlir::Location loc);
+  mlir::DenseElementsAttr getConstantProduct(const Product &product,
+                                             mlir::DenseElementsAttr normWeight,
+                                             mlir::DenseElementsAttr weight);
   mlir::Value addPrepared(const Product &product, mlir::Location loc);
   mlir::Value getSource(mlir::BlockArgument argument, mlir::Location loc);
   mlir::Value getInPrepareFunction(mlir::OpBuilder &builder, mlir::Value value,
@@ -97,6 +123,10 @@ private:
   mlir::IRMapping copies;
   llvm::DenseMap<std::tuple<mlir::Value, mlir::Value, unsigned>, mlir::Value>
       products;
+  /// Products of constants, which are looked at before they are used.
+  llvm::DenseMap<std::tuple<mlir::Value, mlir::Value, unsigned>,
+                 mlir::DenseElementsAttr>
+      constantProducts;
   /// Attributes of the new arguments of both functions.
   llvm::SmallVector<mlir::DictionaryAttr> entryAttrs, prepareAttrs;
 };

@@ -35,7 +35,6 @@ struct PlanMatmuls : ::flashnorm::impl::PlanPassBase<PlanMatmuls> {
         parsePlanTarget(getOperation().getLoc(), chip, family);
     if (failed(target))
       return signalPassFailure();
-    target->options.onlyIfFaster = false;
     Planner planner(*target->target, target->options);
     getOperation().walk([&](MatmulOp op) {
       if (op.getPlan()) // a user's choice; --flashnorm-verify-plan checks it

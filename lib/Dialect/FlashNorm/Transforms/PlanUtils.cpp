@@ -192,6 +192,9 @@ std::string flashnorm::describeRows(const Problem &problem) {
 FailureOr<PlanTarget> flashnorm::parsePlanTarget(Location loc, StringRef chip,
                                                  StringRef family) {
   PlanTarget result;
+  // Whether a fusion pays is asked of all matmuls behind a norm together, and
+  // not any more of what is fused.
+  result.options.onlyIfFaster = false;
   result.target = lookupTarget(chip);
   if (!result.target)
     return emitError(loc) << "unknown chip '" << chip << "'; legal are "

@@ -37,7 +37,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProductRounding.h"
-#include "WeightProduct.h"
 #include <cmath>
 
 using namespace mlir;
@@ -73,13 +72,12 @@ static double toDouble(APFloat value) {
   return value.convertToDouble();
 }
 
-/// Mean square of the errors of diag(g) W over that of generic ones; infinite
-/// where finite factors have a product that is not.
+/// Mean square of the errors of `rounded`, which is diag(g) W, over that of
+/// generic ones; infinite where finite factors have a product that is not.
 static double measureProductError(DenseElementsAttr normWeight,
                                   DenseElementsAttr weight,
+                                  DenseElementsAttr rounded,
                                   bool transposeWeight, int precision) {
-  DenseElementsAttr rounded =
-      computeWeightProduct(normWeight, weight, transposeWeight);
   SmallVector<double> factors;
   for (const APFloat &value : normWeight.getValues<APFloat>())
     factors.push_back(toDouble(value));
@@ -104,8 +102,9 @@ static double measureProductError(DenseElementsAttr normWeight,
 }
 
 FoldError flashnorm::predictFoldError(DenseElementsAttr normWeight,
-                                      DenseElementsAttr weight, MatmulOp matmul,
-                                      CastPosition cast) {
+                                      DenseElementsAttr weight,
+                                      DenseElementsAttr product,
+                                      MatmulOp matmul, CastPosition cast) {
   double energy = 0, error = 0;
   int64_t threes = 0;
   for (APFloat value : normWeight.getValues<APFloat>()) {
@@ -126,7 +125,7 @@ FoldError flashnorm::predictFoldError(DenseElementsAttr normWeight,
   // Where the original rounds g * x, that has the ties of g.
   double productError = error;
   if (weight) {
-    productError = measureProductError(normWeight, weight,
+    productError = measureProductError(normWeight, weight, product,
                                        matmul.getTransposeWeight(), precision);
     if (std::isinf(productError))
       return {productError, 0};

@@ -22,10 +22,12 @@ struct FoldError {
 };
 
 /// What folding the constant `normWeight` into the weight of `matmul` does to
-/// rounding. `weight` is that weight where it is a constant, too; otherwise its
-/// low bits are taken to be random. `cast` is where the norm rounds.
+/// rounding. `weight` is that weight and `product` their rounded product where
+/// it is a constant, too; otherwise both are null, and its low bits are taken
+/// to be random. `cast` is where the norm rounds.
 FoldError predictFoldError(mlir::DenseElementsAttr normWeight,
-                           mlir::DenseElementsAttr weight, MatmulOp matmul,
+                           mlir::DenseElementsAttr weight,
+                           mlir::DenseElementsAttr product, MatmulOp matmul,
                            CastPosition cast);
 
 } // namespace flashnorm
