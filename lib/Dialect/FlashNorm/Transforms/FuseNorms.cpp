@@ -123,7 +123,7 @@ static PostCandidate matchPost(const NormView &norm, DominanceInfo &dominance,
   MatmulOp matmul = candidate.matmul;
   if (matmul.getPostNorm())
     return decline("the matmul before it has a norm in its epilogue already");
-  if (matmul.returnsSum())
+  if (matmul.getInits().size() > 1)
     return decline("the matmul before it has a second result already");
   if (matmul.getPlan())
     return decline("the matmul before it carries a plan for itself alone");
@@ -188,12 +188,12 @@ static void fusePost(IRRewriter &rewriter, const NormView &norm,
         elementType));
   if (candidate.needsSum)
     inits.push_back(oldInit);
-  auto fused =
-      MatmulOp::create(rewriter, loc, TypeRange(ValueRange(inits)),
-                       matmul.getInput(), matmul.getWeight(), matmul.getBias(),
-                       matmul.getResidual(), norm.weight, norm.bias, inits,
-                       matmul.getTransposeWeightAttr(), matmul.getPreNormAttr(),
-                       norm.attr, matmul.getActivationAttr(), PlanAttr());
+  auto fused = MatmulOp::create(
+      rewriter, loc, TypeRange(ValueRange(inits)), matmul.getInput(),
+      matmul.getWeight(), matmul.getRowScale(), matmul.getColumnSums(),
+      matmul.getBias(), matmul.getResidual(), norm.weight, norm.bias, inits,
+      matmul.getTransposeWeightAttr(), matmul.getPreNormAttr(), norm.attr,
+      /*statistics=*/NormAttr(), matmul.getActivationAttr(), PlanAttr());
   fused->setDiscardableAttrs(matmul->getDiscardableAttrDictionary());
 
   // The norm's input has the dimensions of its result, but each may know more
@@ -243,7 +243,7 @@ static PreCandidate matchPre(const NormView &norm, NormWeightFolder &folder,
     if (!matmul || use != &matmul.getInputMutable())
       return decline("'" + use->getOwner()->getName().getStringRef() +
                      "' needs the normalised value");
-    if (matmul.getPreNorm())
+    if (matmul.getPreNorm() || matmul.getRowScale())
       return decline("a matmul after it has a norm before it already");
     if (matmul.getPlan())
       return decline("a matmul after it carries a plan for itself alone");
