@@ -126,7 +126,8 @@ public:
     type = isF64 ? Type(b.getF64Type()) : Type(b.getF32Type());
   }
 
-  Statistics computeStatistics(NormAttr norm, Value x);
+  Statistics computeStatistics(NormAttr norm, Value x,
+                               bool dropsConstantRows = false);
   Value normalise(Value x, const Statistics &statistics, Value weight,
                   Value bias, CastPosition cast, Value init);
   Value multiply(Value x, Value weight, bool transposed);
@@ -248,7 +249,10 @@ Value Reference::meanRows(ArrayRef<Operand> operands, int64_t count,
 /// rms:   rstd[i] = 1 / sqrt(mean_j(x[i,j]^2) + eps)
 /// layer: mean[i] = mean_j(x[i,j])
 ///        rstd[i] = 1 / sqrt(mean_j((x[i,j] - mean[i])^2) + eps)
-Statistics Reference::computeStatistics(NormAttr norm, Value x) {
+///
+/// dropsConstantRows: without a variance rstd is 0, if eps keeps it finite.
+Statistics Reference::computeStatistics(NormAttr norm, Value x,
+                                        bool dropsConstantRows) {
   double eps = norm.getEps().getValueAsDouble();
   Statistics result;
   Value meanSquare;
@@ -266,11 +270,18 @@ Statistics Reference::computeStatistics(NormAttr norm, Value x) {
                             return s.mul(centred, centred);
                           });
   }
-  result.rstd = forEachRow(meanSquare, emptyRows(),
-                           [&](Scalars &s, ValueRange args) -> Value {
-                             return math::RsqrtOp::create(
-                                 s.b, s.add(args[0], s.constant(eps, type)));
-                           });
+  dropsConstantRows &= norm.getKind() == NormKind::Layer && eps > 0;
+  result.rstd = forEachRow(
+      meanSquare, emptyRows(), [&](Scalars &s, ValueRange args) -> Value {
+        Value rstd =
+            math::RsqrtOp::create(s.b, s.add(args[0], s.constant(eps, type)));
+        if (!dropsConstantRows)
+          return rstd;
+        Value zero = s.constant(0.0, type);
+        Value isConstant = arith::CmpFOp::create(s.b, arith::CmpFPredicate::OEQ,
+                                                 args[0], zero);
+        return arith::SelectOp::create(s.b, isConstant, zero, rstd);
+      });
   return result;
 }
 
@@ -384,8 +395,8 @@ static SmallVector<Value> lower(OpBuilder &builder, LayerNormOp op) {
 
 static SmallVector<Value> lower(OpBuilder &builder, RowStatisticsOp op) {
   Reference reference(builder, op.getLoc(), op.getInput());
-  Statistics statistics =
-      reference.computeStatistics(op.getNorm(), op.getInput());
+  Statistics statistics = reference.computeStatistics(
+      op.getNorm(), op.getInput(), op.getDropsConstantRows());
   SmallVector<Value> results;
   if (op.returnsMean())
     results.push_back(
@@ -408,7 +419,8 @@ static RowScale getRowScale(Reference &reference, MatmulOp op) {
   NormAttr norm = op.getPreNormAttr();
   if (!norm)
     return scale;
-  Statistics statistics = reference.computeStatistics(norm, op.getInput());
+  Statistics statistics = reference.computeStatistics(
+      norm, op.getInput(), /*dropsConstantRows=*/true);
   if (op.getColumnSums()) {
     scale.operands.push_back(perRow(statistics.mean));
     scale.operands.push_back(perColumn(op.getColumnSums()));
@@ -421,6 +433,7 @@ static RowScale getRowScale(Reference &reference, MatmulOp op) {
 /// acc[i,j] = sum_k x[i,k] * W[k,j]
 /// acc[i,j] = (acc[i,j] - mean_k(x[i,k]) * column_sums[j])   (layer pre_norm)
 /// acc[i,j] = acc[i,j] * rstd_k(x[i,k])             (pre_norm, or row_scale[i])
+///                       (0 where a layer norm's x[i,k] are equal for all k)
 /// sum[i,j] = activation(acc[i,j] + bias[j]) + residual[i,j]
 /// y[i,j]   = norm_j(sum[i,j]) * norm_weight[j] + norm_bias[j]
 /// stat[i]  = rstd_j(y[i,j])

@@ -139,7 +139,8 @@ def FlashNorm_RowStatisticsOp : FlashNorm_DpsOp<"row_statistics"> {
     ```
     `i` stands for all leading dimensions. Computed in f32 (f64 when x is f64).
     One such op serves all readers of one norm; a `flashnorm.matmul` takes rstd
-    as its `row_scale`.
+    as its `row_scale`. With `drops_constant_rows`, for that use, rstd is 0 where
+    the variance of a `layer` norm is 0 and eps is not.
 
     - (C1) x has rank >= 1 and a static last dimension.
     - (C2) rstd is the last init, mean the one before it, if there are two; they
@@ -153,7 +154,8 @@ def FlashNorm_RowStatisticsOp : FlashNorm_DpsOp<"row_statistics"> {
     ```
   }];
   let arguments = (ins FlashNorm_Shaped:$input,
-    Variadic<FlashNorm_Shaped>:$inits, FlashNorm_NormAttr:$norm);
+    Variadic<FlashNorm_Shaped>:$inits, FlashNorm_NormAttr:$norm,
+    UnitAttr:$drops_constant_rows);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     `ins` `(` $input `:` type($input) `)`
@@ -189,6 +191,9 @@ def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul", [AttrSizedOperandSegments]> {
     does not see it. For another W,
     `column_sums` are the sums of its columns, and
     `acc[i,j] = (acc[i,j] - mean(x[i]) * column_sums[j]) * rstd(x[i])`.
+    A row of equal elements, which a layer norm turns into zeros, would become
+    what the product was rounded by, over sqrt(eps): where the variance is 0 and
+    eps is not, rows are scaled by 0.
 
     - (C1) x has rank >= 2 and a static last dimension K; W is a static matrix
       [K,N], or [N,K] with `transpose_weight`; x and W have one element type.

@@ -290,6 +290,83 @@ def FoldNormWeightPass : Pass<"flashnorm-fold-norm-weight", "::mlir::ModuleOp"> 
     Statistic<"numKept", "kept", "norm weights kept in front of a matmul">];
 }
 
+def DeferNormsPass : Pass<"flashnorm-defer-norms", "::mlir::ModuleOp"> {
+  let summary = "computes norms behind the products of the matmuls that read them";
+  let description = [{
+    A norm scales the rows of x, and so can scale those of the product:
+
+    ```
+    RMSNorm(x) W       = rstd(x) * (x (diag(g) W))
+    LayerNorm(x) W + b = rstd(x) * (x W^) + (h W + b)
+    ```
+
+    g and h are the norm's weight and bias, and W^ is `diag(g) W` less the mean
+    of each column: as `x - mean(x)` is orthogonal to ones, this changes nothing
+    but makes W^ blind to the mean. `--flashnorm-fuse-norms` does this where the
+    planner has a kernel that is estimated to be faster; this pass does it
+    wherever it can.
+
+    ```mlir
+    // Before
+    func.func @f(%x: tensor<?x256xbf16>,
+                 %g: tensor<256xbf16> {flashnorm.frozen},
+                 %h: tensor<256xbf16> {flashnorm.frozen},
+                 %w: tensor<256x512xbf16> {flashnorm.frozen}) -> tensor<?x512xbf16> {
+      ...
+      %n = flashnorm.layer_norm ins(%x : ...) weight(%g : ...) bias(%h : ...) outs(...)
+             {eps = 1.0e-05 : f64} ...
+      %y = flashnorm.matmul ins(%n, %w : ...) outs(...) ...
+
+    // After
+    func.func @f(..., %b: tensor<512xf32> {flashnorm.prepared = 0 : i64},
+                 %p: tensor<256x512xbf16> {flashnorm.prepared = 1 : i64}) ... {
+      ...
+      %y = flashnorm.matmul ins(%x, %p : ...) bias(%b : ...) outs(...)
+             {pre_norm = #flashnorm.norm<layer, eps = 1.0e-05>} ...
+    ```
+
+    A LayerNorm without weight needs nothing of W but the sums of its columns,
+    which are subtracted with the mean (`column_sums`): W stays exact. They are
+    prepared where W is frozen, and computed in front of the matmul where it is
+    not. With `center-all` W is centred there, too.
+
+    Preconditions, for each norm: all readers of its result are matmuls that take
+    it as their input, in the same block, without plan and norm before, possibly
+    behind reshapes of the leading dimensions; x has the type that they multiply;
+    for weights, those of `--flashnorm-fold-norm-weight`, for the weight, the bias
+    and the bias of the matmuls alike; a W that is centred has K of at least 64,
+    and as a constant columns that could be rounded to sums of 5e-6 of their
+    length. All consumers are changed or none; statistics that are results are
+    computed by a `flashnorm.row_statistics`.
+
+    Numerics: the normalised x is not rounded. W^ is computed in f64 and rounded
+    so that its columns sum to zero (`CenteredWeight.cpp`); the error of this is
+    that of rounding the normalised x, up to 1.02 times. It is up to 1.05 times
+    for a g of nothing but powers of two, whose W^ has the same bits to round
+    everywhere (hence `column_sums`), 1.13 where W consists of few different
+    values, and more where x does. h W + b is f32. Rows whose mean is beyond 1000 times their deviation, but for rows
+    of equal elements, lose accuracy to the cancellation in f32, the more the
+    larger the mean is. x W^ is computed unscaled: docs/Planning.md says when this
+    overflows.
+
+    Remarks (category `flashnorm-defer-norms`): `NormDeferred`, and
+    `NormNotDeferred` with the reason.
+  }];
+  let options = [
+    Option<"centerAll", "center-all", "bool", "false",
+           "centre the weights behind a LayerNorm without weight, too">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::flashnorm::FlashNormDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numDeferred", "deferred", "norms computed behind products">,
+    Statistic<"numPrepared", "prepared", "weights made by prepare functions">,
+    Statistic<"numKept", "kept", "norms left as they are">];
+}
+
 def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::ModuleOp"> {
   let summary = "fuses norms with the matmuls before or after them";
   let description = [{
@@ -355,6 +432,7 @@ def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::ModuleOp"> {
                            "::flashnorm::FlashNormDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_90a\"", "target chip">,
