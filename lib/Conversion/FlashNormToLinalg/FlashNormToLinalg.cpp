@@ -491,8 +491,10 @@ static SmallVector<Value> lower(OpBuilder &builder, MatmulOp op) {
         reference.forEachElement(perElement(sum), op.getInits()[1], identity));
   if (NormAttr norm = op.getStatisticsAttr())
     results.push_back(
-        reference.forEachRow(reference.computeStatistics(norm, y).rstd,
-                             op.getInits().back(), identity));
+        reference.forEachRow(
+            reference.computeStatistics(norm, y, /*dropsConstantRows=*/true)
+                .rstd,
+            op.getInits().back(), identity));
   return results;
 }
 

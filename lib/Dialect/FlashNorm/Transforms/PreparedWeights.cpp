@@ -203,10 +203,10 @@ Value PreparedWeights::getInPrepareFunction(OpBuilder &builder, Value value,
   return copies.lookup(value);
 }
 
-Value PreparedWeights::add(const Computation &computation,
-                           ArrayRef<Value> factors, Location loc) {
-  OpBuilder builder(entry.getContext());
+/// Of the prepare function, which is made when first needed.
+func::ReturnOp PreparedWeights::getPrepareReturn() {
   if (!prepare) {
+    OpBuilder builder(entry.getContext());
     prepare =
         func::FuncOp::create(builder, entry.getLoc(),
                              (entry.getSymName() + "_prepare_weights").str(),
@@ -218,9 +218,24 @@ Value PreparedWeights::add(const Computation &computation,
     entry->setAttr(FlashNormDialect::getPrepareWeightsAttrName(),
                    FlatSymbolRefAttr::get(prepare));
   }
-  auto returnOp =
-      cast<func::ReturnOp>(prepare.getBody().front().getTerminator());
-  builder.setInsertionPoint(returnOp);
+  return cast<func::ReturnOp>(prepare.getBody().front().getTerminator());
+}
+
+/// Returns `result`, too; the new argument of the entry that stands for it.
+Value PreparedWeights::addArgument(func::ReturnOp returnOp, Value result,
+                                   Location loc) {
+  Builder builder(entry.getContext());
+  entryAttrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+      FlashNormDialect::getPreparedAttrName(),
+      builder.getI64IntegerAttr(returnOp->getNumOperands()))));
+  returnOp.getOperandsMutable().append(result);
+  return entry.getBody().addArgument(result.getType(), loc);
+}
+
+Value PreparedWeights::add(const Computation &computation,
+                           ArrayRef<Value> factors, Location loc) {
+  func::ReturnOp returnOp = getPrepareReturn();
+  OpBuilder builder(returnOp);
   SmallVector<Value> values;
   for (Value factor : factors)
     values.push_back(getInPrepareFunction(builder, factor, loc));
@@ -228,11 +243,13 @@ Value PreparedWeights::add(const Computation &computation,
       context.getFunction(computation, ValueRange(values).getTypes(), loc);
   Value result =
       func::CallOp::create(builder, loc, function, values).getResult(0);
-  entryAttrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
-      FlashNormDialect::getPreparedAttrName(),
-      builder.getI64IntegerAttr(returnOp->getNumOperands()))));
-  returnOp.getOperandsMutable().append(result);
-  return entry.getBody().addArgument(result.getType(), loc);
+  return addArgument(returnOp, result, loc);
+}
+
+Value PreparedWeights::add(Value factor, Location loc) {
+  func::ReturnOp returnOp = getPrepareReturn();
+  OpBuilder builder(returnOp);
+  return addArgument(returnOp, getInPrepareFunction(builder, factor, loc), loc);
 }
 
 Value PreparedWeights::addConstant(DenseElementsAttr value, Location loc) {

@@ -108,6 +108,9 @@ public:
   mlir::Value add(const Computation &computation,
                   llvm::ArrayRef<mlir::Value> factors, mlir::Location loc);
 
+  /// The same of one Factor, as the entry computes it.
+  mlir::Value add(mlir::Value factor, mlir::Location loc);
+
   /// `value` at the beginning of the entry.
   mlir::Value addConstant(mlir::DenseElementsAttr value, mlir::Location loc);
 
@@ -129,6 +132,9 @@ private:
                   unsigned depth = 0);
   bool isFrozen(mlir::BlockArgument argument);
   std::string findPrepareFunction();
+  mlir::func::ReturnOp getPrepareReturn();
+  mlir::Value addArgument(mlir::func::ReturnOp returnOp, mlir::Value result,
+                          mlir::Location loc);
   mlir::Value getSource(mlir::BlockArgument argument, mlir::Location loc);
   mlir::Value getInPrepareFunction(mlir::OpBuilder &builder, mlir::Value value,
                                    mlir::Location loc);

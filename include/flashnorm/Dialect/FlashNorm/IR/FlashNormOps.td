@@ -181,7 +181,8 @@ def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul", [AttrSizedOperandSegments]> {
     stat[i]  = rstd(y[i])                        // statistics
     ```
     `i` stands for all leading dimensions; `rstd` is what the norm of the
-    attribute, `rms` or `layer`, scales rows by. Everything after the product
+    attribute, `rms` or `layer`, scales rows by, so that a `stat` can be the
+    `row_scale` of another matmul in place of its pre-norm. Everything after the product
     runs in f32 (f64 for f64 inputs) and is rounded once, to the type of the
     result; `statistics` are of y as it is rounded. The pre-norm has no weight of
     its own: it is folded into W, or applied to x before. With
@@ -193,7 +194,7 @@ def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul", [AttrSizedOperandSegments]> {
     `acc[i,j] = (acc[i,j] - mean(x[i]) * column_sums[j]) * rstd(x[i])`.
     A row of equal elements, which a layer norm turns into zeros, would become
     what the product was rounded by, over sqrt(eps): where the variance is 0 and
-    eps is not, rows are scaled by 0.
+    eps is not, this `rstd` is 0.
 
     - (C1) x has rank >= 2 and a static last dimension K; W is a static matrix
       [K,N], or [N,K] with `transpose_weight`; x and W have one element type.

@@ -367,6 +367,129 @@ def DeferNormsPass : Pass<"flashnorm-defer-norms", "::mlir::ModuleOp"> {
     Statistic<"numKept", "kept", "norms left as they are">];
 }
 
+def ShareStatisticsPass : Pass<"flashnorm-share-statistics", "::mlir::func::FuncOp"> {
+  let summary = "computes the statistics of a pre-norm once for all of its readers";
+  let description = [{
+    Matmuls that a norm was deferred into (`pre_norm`) compute the statistics of
+    x each. Where the op that makes x is a matmul, it can return them, as it has
+    x in registers; else one `flashnorm.row_statistics` serves all. The readers
+    then only scale their rows.
+
+    ```mlir
+    // Before
+    %x = flashnorm.matmul ins(%a, %w : ...) residual(%r : ...) outs(...) ...
+    %q = flashnorm.matmul ins(%x, %wq : ...) outs(...)
+           {pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>} ...
+    %k = flashnorm.matmul ins(%x, %wk : ...) outs(...)
+           {pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>} ...
+    // After
+    %x, %s = flashnorm.matmul ins(%a, %w : ...) residual(%r : ...) outs(...)
+               {statistics = #flashnorm.norm<rms, eps = 1.0e-05>} ...
+    %q = flashnorm.matmul ins(%x, %wq : ...) row_scale(%s : tensor<?xf32>) outs(...) ...
+    %k = flashnorm.matmul ins(%x, %wk : ...) row_scale(%s : tensor<?xf32>) outs(...) ...
+    ```
+
+    Preconditions: readers of one x by one norm (kind and epsilon) in one block,
+    without plan and `column_sums`; `flashnorm.row_statistics` that compute the
+    same take part. The matmul that makes x returns it as its first result, has no
+    post-norm, no plan, and no statistics of another norm. Without it, at least
+    two readers, one of them a matmul: one alone hides the statistics in its own
+    kernel.
+
+    Numerics: bit-exact. Statistics are of x as it is rounded, either way.
+
+    Remarks (category `flashnorm-share-statistics`): `StatisticsShared`, and
+    `StatisticsNotShared` with the reason.
+  }];
+  let options = [
+    Option<"producer", "producer", "bool", "true",
+           "let the matmul that makes x return its statistics">];
+  let dependentDialects = ["::flashnorm::FlashNormDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numByProducer", "by-producer", "statistics that the op that makes x returns">,
+    Statistic<"numShared", "shared", "statistics computed once for several readers">,
+    Statistic<"numKept", "kept", "statistics left to their only reader">];
+}
+
+def ConcatMatmulsPass : Pass<"flashnorm-concat-matmuls", "::mlir::func::FuncOp"> {
+  let summary = "makes one matmul of several with the same input";
+  let description = [{
+    The q, k and v projections of a layer, or gate and up, multiply one x. As one
+    matmul with their weights side by side they read x once, and take its norm's
+    statistics once; the results are slices of its.
+
+    ```mlir
+    // Before
+    %q = flashnorm.matmul ins(%x, %wq : ..., tensor<512x256xbf16>) outs(...) ...
+    %k = flashnorm.matmul ins(%x, %wk : ..., tensor<512x64xbf16>) outs(...) ...
+    // After
+    %w = tensor.concat dim(1) %wq, %wk : ... -> tensor<512x320xbf16>
+    %y = flashnorm.matmul ins(%x, %w : ..., tensor<512x320xbf16>) outs(...) ...
+    %q = tensor.extract_slice %y[0, 0] [%m, 256] [1, 1] : ...
+    %k = tensor.extract_slice %y[0, 256] [%m, 64] [1, 1] : ...
+    ```
+
+    Not part of a pipeline: whether it pays depends on the sizes, and what reads a
+    slice reads rows with gaps. The weights are arguments with `flashnorm.frozen`
+    or constants, so that putting them together can be done once:
+    `--flashnorm-fold-norm-weight`, `--flashnorm-defer-norms` and
+    `--flashnorm-fuse-norms` fold norm weights into the result, in the prepare
+    function, and `--flashnorm-prepare-weights` moves there what is left.
+
+    Preconditions: matmuls of one input in one block, of one layout, result type
+    (but for the columns), pre-norm, row scale and activation; no residual,
+    post-norm, further result, `column_sums` or plan; all with a bias of one type
+    that is frozen or constant, or none with a bias. The input, the row scale and
+    the weights come before the first of them.
+
+    Numerics: bit-exact.
+
+    Remarks (category `flashnorm-concat-matmuls`): `MatmulsConcatenated`, and
+    `MatmulsNotConcatenated` for matmuls of one input that stay apart, with the
+    reason.
+  }];
+  let dependentDialects = ["::flashnorm::FlashNormDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numConcatenated", "concatenated", "matmuls that became part of another">,
+    Statistic<"numKept", "kept", "matmuls of one input that stay apart">];
+}
+
+def PrepareWeightsPass : Pass<"flashnorm-prepare-weights", "::mlir::ModuleOp"> {
+  let summary = "moves what depends on frozen weights alone to the prepare function";
+  let description = [{
+    A weight or bias of a `flashnorm.matmul` that a few operations compute from
+    arguments with `flashnorm.frozen` is the same on every call. It becomes a new
+    argument, which the prepare function computes
+    (docs/Overview.md, "Prepared weights").
+
+    ```mlir
+    // Before
+    func.func @f(%x: ..., %a: tensor<64x32xbf16> {flashnorm.frozen},
+                 %b: tensor<64x32xbf16> {flashnorm.frozen}) -> ... {
+      %w = tensor.concat dim(1) %a, %b : ... -> tensor<64x64xbf16>
+      %y = flashnorm.matmul ins(%x, %w : ...) ...
+    // After
+    func.func @f(%x: ..., %a: ..., %b: ..., %w: tensor<64x64xbf16> {flashnorm.prepared = 0 : i64}) -> ... {
+      %y = flashnorm.matmul ins(%x, %w : ...) ...
+    func.func @f_prepare_weights(%a: tensor<64x32xbf16> {flashnorm.source = 1 : i64},
+                                 %b: tensor<64x32xbf16> {flashnorm.source = 2 : i64}) -> tensor<64x64xbf16> {
+      %w = tensor.concat dim(1) %a, %b : ...
+    ```
+
+    Preconditions: at most 16 operations without memory effects, which take
+    frozen arguments and constants of at most 1 MB; nothing else in the module
+    refers to the function or to its prepare function. Casts and reshapes alone
+    cost nothing and stay.
+
+    Numerics: bit-exact.
+  }];
+  let dependentDialects = ["::flashnorm::FlashNormDialect"];
+  let statistics = [
+    Statistic<"numPrepared", "prepared", "weights made by prepare functions">];
+}
+
 def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::ModuleOp"> {
   let summary = "fuses norms with the matmuls before or after them";
   let description = [{
