@@ -61,6 +61,15 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
     The last op may stand in the middle of a body; then the norm becomes an input
     of that body.
 
+    Where others read the mean or the reciprocal root of the rows, they become
+    results of the norm:
+
+    ```mlir
+    %y, %rstd = flashnorm.rms_norm ins(%x : tensor<8x64xf32>)
+                  outs(%e, %s : tensor<8x64xf32>, tensor<8xf32>)
+                  {eps = 1.000000e-05 : f64} -> tensor<8x64xf32>, tensor<8xf32>
+    ```
+
     A row may be several trailing dimensions of static size: it is collapsed into
     one for the norm op, and expanded again. Where the type of x or of a weight
     does not say how long a row is, but the loops that read it do, it is cast.
@@ -74,8 +83,8 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
     Left alone: intermediate values with other users keep the ops that compute
     them. A weight or bias of another shape is applied after the norm. So is an
     f32 weight after a rounding to bf16, which is neither position of the cast.
-    Statistics that are returned are computed by the ops that did so before: a
-    norm with such results would not be fused. A sum over other dimensions than
+    Statistics in another type than f32 (f64 if x is), or read in front of the
+    norm, are computed by the ops that did so before. A sum over other dimensions than
     the last is raised only if x is a transposition of a tensor that has them last.
 
     Numerics: statistics are computed in f32 (in f64 if x is f64) in an order of
@@ -87,7 +96,8 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
 
     Remarks (category `flashnorm-raise-norms`): `NormRaised`; `NormNotRaised`,
     with the condition that does not hold, for each root of a sum of squares that
-    no norm has used.
+    no norm has used; `StatisticsRaised`, and `StatisticsNotRaised` for what is
+    read in front of its norm.
   }];
   let dependentDialects = ["::flashnorm::FlashNormDialect",
                            "::mlir::arith::ArithDialect",
@@ -96,6 +106,7 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
   let statistics = [
     Statistic<"numFound", "found", "Number of roots of sums of squares">,
     Statistic<"numRaised", "raised", "Number of norms raised">,
+    Statistic<"numStatistics", "statistics", "Number of statistics raised">,
     Statistic<"numDeclined", "declined", "Number of such roots left alone">];
 }
 
