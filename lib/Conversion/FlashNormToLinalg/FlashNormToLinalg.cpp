@@ -490,11 +490,9 @@ static SmallVector<Value> lower(OpBuilder &builder, MatmulOp op) {
     results.push_back(
         reference.forEachElement(perElement(sum), op.getInits()[1], identity));
   if (NormAttr norm = op.getStatisticsAttr())
-    results.push_back(
-        reference.forEachRow(
-            reference.computeStatistics(norm, y, /*dropsConstantRows=*/true)
-                .rstd,
-            op.getInits().back(), identity));
+    results.push_back(reference.forEachRow(
+        reference.computeStatistics(norm, y, /*dropsConstantRows=*/true).rstd,
+        op.getInits().back(), identity));
   return results;
 }
 
