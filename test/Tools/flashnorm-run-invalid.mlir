@@ -9,7 +9,10 @@
 // COMPARE: error: comparison 'all' is unknown; legal are reference, none
 // RUN: %{run} --speed 2>&1 | FileCheck %s --check-prefix=OPTION
 // OPTION: {{^}}flashnorm-run: error: Unknown command line argument '--speed'
-// OPTION: legal options are --arg, --check-guards, --chip, --compare, --device, --entry, --family, --input, --output, --rows, --schedule, --seed, --time, --tolerance
+// OPTION: legal options are --arg, --check-guards, --chip, --compare, --device, --entry, --family, --input, --output, --passes, --rows, --schedule, --seed, --time, --tolerance
+// RUN: %{run} --device=cpu --entry=first --passes=no-such-pass 2>&1 | FileCheck %s --check-prefix=PASSES
+// PASSES: 'no-such-pass' does not refer to a registered pass or pass pipeline
+// PASSES: error: --passes='no-such-pass' is not a list of passes
 // RUN: %{run} --rows=abc 2>&1 | FileCheck %s --check-prefix=VALUE
 // VALUE: 'abc' value invalid
 // VALUE: error: a value is not legal, see above

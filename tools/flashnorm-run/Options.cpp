@@ -79,6 +79,11 @@ struct CommandLine {
       "family",
       cl::desc("MMA family: auto, mma_sync, wgmma or tcgen05 (default: auto)"),
       cl::init("auto"), cl::cat(category)};
+  cl::opt<std::string> passes{
+      "passes",
+      cl::desc("passes that make the compiled form, with commas between them "
+               "(default: those of --flashnorm-fuse)"),
+      cl::cat(category)};
   cl::opt<std::string> schedule{
       "schedule",
       cl::desc("emulator: when asynchronous work completes and who runs next: "
@@ -211,6 +216,7 @@ Expected<Options> run::parseOptions(int argc, char **argv) {
     options.tolerance = line.tolerance;
   options.chip = line.chip;
   options.family = line.family;
+  options.passes = line.passes;
   options.output = line.output;
   options.checkGuards = line.checkGuards;
   options.timeRepetitions = line.time;

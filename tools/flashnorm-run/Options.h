@@ -36,6 +36,7 @@ struct Options {
   std::optional<double> tolerance;
   std::string chip; ///< empty: the device's, or sm_90a
   std::string family = "auto";
+  std::string passes; ///< in place of fusing; empty: none
   std::string output; ///< directory, or empty
   bool checkGuards = false;
   int64_t timeRepetitions = 0;

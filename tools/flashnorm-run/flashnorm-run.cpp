@@ -25,6 +25,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/FileSystem.h"
@@ -132,6 +133,20 @@ runPipeline(ModuleOp module, StringRef what,
   if (failed(pm.run(module)))
     return createStringError(what + " failed");
   return Error::success();
+}
+
+/// The passes that a user names; what is wrong with them is said on the way.
+static Error runPasses(ModuleOp module, StringRef passes) {
+  bool isLegal = true;
+  Error error =
+      runPipeline(module, "--passes", [&](mlir::OpPassManager &manager) {
+        isLegal = succeeded(mlir::parsePassPipeline(passes, manager));
+      });
+  if (!isLegal)
+    return llvm::joinErrors(
+        std::move(error),
+        createStringError("--passes='" + passes + "' is not a list of passes"));
+  return error;
 }
 
 /// Leaves what the functions need: other parts of a module may be something
@@ -266,10 +281,15 @@ runFused(ModuleOp module, StringRef name, llvm::ArrayRef<Array> inputs,
   FuseOptions fuse;
   fuse.chip = chip;
   fuse.family = options.family;
-  if (Error error = runPipeline(
-          *copy, "fusing for " + chip,
-          [&](mlir::OpPassManager &pm) { buildFusePipeline(pm, fuse); }))
+  if (!options.passes.empty()) {
+    if (Error error = runPasses(*copy, options.passes))
+      return error;
+  } else if (Error error = runPipeline(*copy, "fusing for " + chip,
+                                       [&](mlir::OpPassManager &pm) {
+                                         buildFusePipeline(pm, fuse);
+                                       })) {
     return error;
+  }
   auto entry = copy->lookupSymbol<FuncOp>(name);
   if (!entry)
     return createStringError("fusion removed @" + name);

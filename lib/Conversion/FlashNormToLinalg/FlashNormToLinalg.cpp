@@ -126,7 +126,8 @@ public:
     type = isF64 ? Type(b.getF64Type()) : Type(b.getF32Type());
   }
 
-  Statistics computeStatistics(NormKind kind, double eps, Value x);
+  Statistics computeStatistics(NormAttr norm, Value x,
+                               bool dropsConstantRows = false);
   Value normalise(Value x, const Statistics &statistics, Value weight,
                   Value bias, CastPosition cast, Value init);
   Value multiply(Value x, Value weight, bool transposed);
@@ -248,10 +249,14 @@ Value Reference::meanRows(ArrayRef<Operand> operands, int64_t count,
 /// rms:   rstd[i] = 1 / sqrt(mean_j(x[i,j]^2) + eps)
 /// layer: mean[i] = mean_j(x[i,j])
 ///        rstd[i] = 1 / sqrt(mean_j((x[i,j] - mean[i])^2) + eps)
-Statistics Reference::computeStatistics(NormKind kind, double eps, Value x) {
+///
+/// dropsConstantRows: without a variance rstd is 0, if eps keeps it finite.
+Statistics Reference::computeStatistics(NormAttr norm, Value x,
+                                        bool dropsConstantRows) {
+  double eps = norm.getEps().getValueAsDouble();
   Statistics result;
   Value meanSquare;
-  if (kind == NormKind::RMS) {
+  if (norm.getKind() == NormKind::RMS) {
     meanSquare =
         meanRows(perElement(x), lastDim(x), [](Scalars &s, ValueRange args) {
           return s.mul(args[0], args[0]);
@@ -265,11 +270,18 @@ Statistics Reference::computeStatistics(NormKind kind, double eps, Value x) {
                             return s.mul(centred, centred);
                           });
   }
-  result.rstd = forEachRow(meanSquare, emptyRows(),
-                           [&](Scalars &s, ValueRange args) -> Value {
-                             return math::RsqrtOp::create(
-                                 s.b, s.add(args[0], s.constant(eps, type)));
-                           });
+  dropsConstantRows &= norm.getKind() == NormKind::Layer && eps > 0;
+  result.rstd = forEachRow(
+      meanSquare, emptyRows(), [&](Scalars &s, ValueRange args) -> Value {
+        Value rstd =
+            math::RsqrtOp::create(s.b, s.add(args[0], s.constant(eps, type)));
+        if (!dropsConstantRows)
+          return rstd;
+        Value zero = s.constant(0.0, type);
+        Value isConstant = arith::CmpFOp::create(s.b, arith::CmpFPredicate::OEQ,
+                                                 args[0], zero);
+        return arith::SelectOp::create(s.b, isConstant, zero, rstd);
+      });
   return result;
 }
 
@@ -358,7 +370,8 @@ template <typename NormOp>
 static SmallVector<Value> lowerNorm(OpBuilder &builder, NormOp op, Value bias) {
   Reference reference(builder, op.getLoc(), op.getInput());
   Statistics statistics = reference.computeStatistics(
-      op.getKind(), op.getEps().convertToDouble(), op.getInput());
+      NormAttr::get(op.getContext(), op.getKind(), op.getEpsAttr()),
+      op.getInput());
   SmallVector<Value> results = {
       reference.normalise(op.getInput(), statistics, op.getWeight(), bias,
                           op.getCast(), op.getInits()[0])};
@@ -380,23 +393,59 @@ static SmallVector<Value> lower(OpBuilder &builder, LayerNormOp op) {
   return lowerNorm(builder, op, op.getBias());
 }
 
+static SmallVector<Value> lower(OpBuilder &builder, RowStatisticsOp op) {
+  Reference reference(builder, op.getLoc(), op.getInput());
+  Statistics statistics = reference.computeStatistics(
+      op.getNorm(), op.getInput(), op.getDropsConstantRows());
+  SmallVector<Value> results;
+  if (op.returnsMean())
+    results.push_back(
+        reference.forEachRow(statistics.mean, op.getInits()[0], identity));
+  results.push_back(
+      reference.forEachRow(statistics.rstd, op.getInits().back(), identity));
+  return results;
+}
+
+/// What scales the rows of a product, and what is taken from them before.
+struct RowScale {
+  SmallVector<Operand> operands;
+  bool subtractsMean = false;
+};
+
+static RowScale getRowScale(Reference &reference, MatmulOp op) {
+  RowScale scale;
+  if (Value rows = op.getRowScale())
+    scale.operands.push_back(perRow(rows));
+  NormAttr norm = op.getPreNormAttr();
+  if (!norm)
+    return scale;
+  Statistics statistics = reference.computeStatistics(
+      norm, op.getInput(), /*dropsConstantRows=*/true);
+  if (op.getColumnSums()) {
+    scale.operands.push_back(perRow(statistics.mean));
+    scale.operands.push_back(perColumn(op.getColumnSums()));
+    scale.subtractsMean = true;
+  }
+  scale.operands.push_back(perRow(statistics.rstd));
+  return scale;
+}
+
 /// acc[i,j] = sum_k x[i,k] * W[k,j]
-/// acc[i,j] = acc[i,j] * rstd_k(x[i,k])                      (pre_norm)
+/// acc[i,j] = (acc[i,j] - mean_k(x[i,k]) * column_sums[j])   (layer pre_norm)
+/// acc[i,j] = acc[i,j] * rstd_k(x[i,k])             (pre_norm, or row_scale[i])
+///                       (0 where a layer norm's x[i,k] are equal for all k)
 /// sum[i,j] = activation(acc[i,j] + bias[j]) + residual[i,j]
 /// y[i,j]   = norm_j(sum[i,j]) * norm_weight[j] + norm_bias[j]
+/// stat[i]  = rstd_j(y[i,j])
 static SmallVector<Value> lower(OpBuilder &builder, MatmulOp op) {
   Reference reference(builder, op.getLoc(), op.getInput());
   Value x = op.getInput(), bias = op.getBias(), residual = op.getResidual();
   Value acc = reference.multiply(x, op.getWeight(), op.getTransposeWeight());
 
   SmallVector<Operand> operands = {perElement(acc)};
-  NormAttr preNorm = op.getPreNormAttr(), postNorm = op.getPostNormAttr();
-  if (preNorm)
-    operands.push_back(
-        perRow(reference
-                   .computeStatistics(preNorm.getKind(),
-                                      preNorm.getEps().getValueAsDouble(), x)
-                   .rstd));
+  NormAttr postNorm = op.getPostNormAttr();
+  RowScale scale = getRowScale(reference, op);
+  operands.append(scale.operands);
   if (bias)
     operands.push_back(perColumn(bias));
   if (residual)
@@ -413,7 +462,11 @@ static SmallVector<Value> lower(OpBuilder &builder, MatmulOp op) {
           return value;
         };
         Value value = next();
-        if (preNorm)
+        if (scale.subtractsMean) {
+          Value mean = next();
+          value = s.sub(value, s.mul(mean, next()));
+        }
+        if (!scale.operands.empty())
           value = s.mul(value, next());
         if (bias)
           value = s.add(value, next());
@@ -425,8 +478,7 @@ static SmallVector<Value> lower(OpBuilder &builder, MatmulOp op) {
 
   Value y = sum;
   if (postNorm) {
-    Statistics statistics = reference.computeStatistics(
-        postNorm.getKind(), postNorm.getEps().getValueAsDouble(), sum);
+    Statistics statistics = reference.computeStatistics(postNorm, sum);
     y = reference.normalise(sum, statistics, op.getNormWeight(),
                             op.getNormBias(), CastPosition::AfterAffine,
                             op.getInits()[0]);
@@ -437,6 +489,10 @@ static SmallVector<Value> lower(OpBuilder &builder, MatmulOp op) {
   if (op.returnsSum())
     results.push_back(
         reference.forEachElement(perElement(sum), op.getInits()[1], identity));
+  if (NormAttr norm = op.getStatisticsAttr())
+    results.push_back(reference.forEachRow(
+        reference.computeStatistics(norm, y, /*dropsConstantRows=*/true).rstd,
+        op.getInits().back(), identity));
   return results;
 }
 
@@ -465,7 +521,7 @@ void ConvertFlashNormToLinalg::runOnOperation() {
     rewriter.setInsertionPoint(op);
     SmallVector<Value> results =
         TypeSwitch<Operation *, SmallVector<Value>>(op)
-            .Case<RMSNormOp, LayerNormOp, MatmulOp>(
+            .Case<RMSNormOp, LayerNormOp, RowStatisticsOp, MatmulOp>(
                 [&](auto typedOp) { return lower(rewriter, typedOp); })
             .Default([](Operation *) { return SmallVector<Value>(); });
     if (results.empty()) {

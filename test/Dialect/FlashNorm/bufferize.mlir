@@ -74,3 +74,19 @@ func.func @launch(%x: tensor<?x512xbf16>, %dest: tensor<?x256xbf16>) -> tensor<?
   %y = flashnorm.launch @kernels::@gemm ins(%x : tensor<?x512xbf16>) outs(%dest : tensor<?x256xbf16>) -> tensor<?x256xbf16>
   return %y : tensor<?x256xbf16>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @statistics
+// CHECK: flashnorm.row_statistics ins(%{{.*}} : memref<?x32xbf16>) outs(%[[R:.*]] : memref<?xf32>) {norm = #flashnorm.norm<rms, eps = 1.000000e-05>}{{$}}
+// CHECK: flashnorm.matmul ins({{.*}}) row_scale(%[[R]] : memref<?xf32>) outs(%{{.*}}, %{{.*}} : memref<?x32xbf16>, memref<?xf32>) {statistics = #flashnorm.norm<layer, eps = 1.000000e-05>}{{$}}
+func.func @statistics(%x: tensor<?x32xbf16>, %w: tensor<32x32xbf16>) -> (tensor<?x32xbf16>, tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x32xbf16>
+  %empty = tensor.empty(%m) : tensor<?x32xbf16>
+  %rows = tensor.empty(%m) : tensor<?xf32>
+  %r = flashnorm.row_statistics ins(%x : tensor<?x32xbf16>) outs(%rows : tensor<?xf32>) {norm = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<?xf32>
+  %y:2 = flashnorm.matmul ins(%x, %w : tensor<?x32xbf16>, tensor<32x32xbf16>) row_scale(%r : tensor<?xf32>)
+         outs(%empty, %rows : tensor<?x32xbf16>, tensor<?xf32>) {statistics = #flashnorm.norm<layer, eps = 1.0e-5>} -> tensor<?x32xbf16>, tensor<?xf32>
+  return %y#0, %y#1 : tensor<?x32xbf16>, tensor<?xf32>
+}

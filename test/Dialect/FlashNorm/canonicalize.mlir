@@ -42,6 +42,41 @@ func.func @unused_results(%x: tensor<8x32xbf16>, %w: tensor<32x32xbf16>, %init: 
   return %z#0 : tensor<8x32xbf16>
 }
 
+// Each of the results of a matmul goes by itself, with what asked for it; a mean
+// goes without the root.
+// CHECK-LABEL: func.func @unused_statistics
+// CHECK: flashnorm.matmul ins({{.*}}) outs(%{{[^,]*}}, %{{[^,]*}} : tensor<8x32xbf16>, tensor<8xf32>) {statistics = #flashnorm.norm<rms, eps = 1.000000e-05>} -> tensor<8x32xbf16>, tensor<8xf32>
+// CHECK: flashnorm.matmul ins({{.*}}) outs(%{{[^,]*}}, %{{[^,]*}} : tensor<8x32xbf16>, tensor<8x32xf32>) -> tensor<8x32xbf16>, tensor<8x32xf32>
+// CHECK: flashnorm.row_statistics ins({{.*}}) outs(%{{[^,]*}} : tensor<8xf32>) {norm = #flashnorm.norm<layer, eps = 1.000000e-05>} -> tensor<8xf32>
+// CHECK-NOT: flashnorm
+func.func @unused_statistics(%x: tensor<8x32xbf16>, %w: tensor<32x32xbf16>, %init: tensor<8x32xbf16>, %wide: tensor<8x32xf32>, %s: tensor<8xf32>) -> (tensor<8x32xbf16>, tensor<8xf32>, tensor<8x32xbf16>, tensor<8x32xf32>, tensor<8xf32>) {
+  %a:3 = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x32xbf16>) outs(%init, %wide, %s : tensor<8x32xbf16>, tensor<8x32xf32>, tensor<8xf32>) {statistics = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<8x32xbf16>, tensor<8x32xf32>, tensor<8xf32>
+  %b:3 = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x32xbf16>) outs(%init, %wide, %s : tensor<8x32xbf16>, tensor<8x32xf32>, tensor<8xf32>) {statistics = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<8x32xbf16>, tensor<8x32xf32>, tensor<8xf32>
+  %c:2 = flashnorm.row_statistics ins(%x : tensor<8x32xbf16>) outs(%s, %s : tensor<8xf32>, tensor<8xf32>) {norm = #flashnorm.norm<layer, eps = 1.0e-5>} -> tensor<8xf32>, tensor<8xf32>
+  %d:2 = flashnorm.row_statistics ins(%x : tensor<8x32xbf16>) outs(%s, %s : tensor<8xf32>, tensor<8xf32>) {norm = #flashnorm.norm<layer, eps = 1.0e-5>} -> tensor<8xf32>, tensor<8xf32>
+  return %a#0, %a#2, %b#0, %b#1, %c#1 : tensor<8x32xbf16>, tensor<8xf32>, tensor<8x32xbf16>, tensor<8x32xf32>, tensor<8xf32>
+}
+
+// Rows scaled by 1, a mean times 0.
+// CHECK-LABEL: func.func @neutral_scales
+// CHECK: flashnorm.matmul ins(%{{.*}}, %{{.*}} : tensor<8x32xbf16>, tensor<32x32xbf16>) outs(%{{.*}} : tensor<8x32xbf16>) ->
+// CHECK: flashnorm.matmul ins(%{{.*}}, %{{.*}} : tensor<8x32xbf16>, tensor<32x32xbf16>) outs(%{{.*}} : tensor<8x32xbf16>) {pre_norm
+func.func @neutral_scales(%x: tensor<8x32xbf16>, %w: tensor<32x32xbf16>, %init: tensor<8x32xbf16>) -> tensor<8x32xbf16> {
+  %one = arith.constant dense<1.0> : tensor<8xf32>
+  %zero = arith.constant dense<0.0> : tensor<32xf32>
+  %a = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x32xbf16>) row_scale(%one : tensor<8xf32>) outs(%init : tensor<8x32xbf16>) -> tensor<8x32xbf16>
+  %b = flashnorm.matmul ins(%a, %w : tensor<8x32xbf16>, tensor<32x32xbf16>) column_sums(%zero : tensor<32xf32>) outs(%init : tensor<8x32xbf16>) {pre_norm = #flashnorm.norm<layer, eps = 1.0e-5>} -> tensor<8x32xbf16>
+  return %b : tensor<8x32xbf16>
+}
+
+// The size of a row scale is that of the result.
+// CHECK-LABEL: func.func @row_scale_size
+// CHECK: flashnorm.matmul {{.*}} -> tensor<8x32xbf16>, tensor<8xf32>
+func.func @row_scale_size(%x: tensor<?x32xbf16>, %w: tensor<32x32xbf16>, %r: tensor<8xf32>, %init: tensor<?x32xbf16>, %s: tensor<?xf32>) -> (tensor<?x32xbf16>, tensor<?xf32>) {
+  %a:2 = flashnorm.matmul ins(%x, %w : tensor<?x32xbf16>, tensor<32x32xbf16>) row_scale(%r : tensor<8xf32>) outs(%init, %s : tensor<?x32xbf16>, tensor<?xf32>) {statistics = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<?x32xbf16>, tensor<?xf32>
+  return %a#0, %a#1 : tensor<?x32xbf16>, tensor<?xf32>
+}
+
 // One statistic that is read keeps the other.
 // CHECK-LABEL: func.func @used_results
 // CHECK: flashnorm.layer_norm {{.*}} -> tensor<8x32xbf16>, tensor<8xf32>, tensor<8xf32>

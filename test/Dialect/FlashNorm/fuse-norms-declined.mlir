@@ -102,15 +102,15 @@ func.func @weight_kept(
 
 // -----
 
-// A layer norm is not computed lazily.
-// REMARK: Function=layer_norm_before | {{.*}}after: a layer norm before a matmul has no kernel; rms has
+// A layer norm is not computed lazily, with a weight or without.
+// REMARK: Function=layer_norm_before | {{.*}}after: a layer norm before the matmul has no kernel; rms has
 // CHECK-LABEL: func @layer_norm_before(
 // CHECK:         %[[N:.*]] = flashnorm.layer_norm
 // CHECK:         flashnorm.matmul ins(%[[N]],
 func.func @layer_norm_before(
-    %x: tensor<?x256xbf16>, %w: tensor<256x256xbf16>,
+    %x: tensor<?x256xbf16>, %g: tensor<256xbf16> {flashnorm.frozen}, %w: tensor<256x256xbf16> {flashnorm.frozen},
     %init: tensor<?x256xbf16>) -> tensor<?x256xbf16> {
-  %n = flashnorm.layer_norm ins(%x : tensor<?x256xbf16>)
+  %n = flashnorm.layer_norm ins(%x : tensor<?x256xbf16>) weight(%g : tensor<256xbf16>)
       outs(%init : tensor<?x256xbf16>) {eps = 1.000000e-05 : f64}
       -> tensor<?x256xbf16>
   %y = flashnorm.matmul ins(%n, %w : tensor<?x256xbf16>, tensor<256x256xbf16>)
@@ -120,24 +120,19 @@ func.func @layer_norm_before(
 
 // -----
 
-// Statistics are results: no fused kernel returns them.
-// REMARK: Function=statistics | {{.*}}before: its statistics are results, which no epilogue returns; after: its statistics are results
-// CHECK-LABEL: func @statistics(
-// CHECK:         %[[Y:.*]] = flashnorm.matmul
-// CHECK:         %[[N:.*]]:2 = flashnorm.rms_norm ins(%[[Y]]
-// CHECK:         flashnorm.matmul ins(%[[N]]#0,
-func.func @statistics(
+// REMARK: Function=plain_layer_norm_before | {{.*}}after: a layer norm without weight has no kernel before a matmul: none takes the mean of x from the product
+// CHECK-LABEL: func @plain_layer_norm_before(
+// CHECK:         %[[N:.*]] = flashnorm.layer_norm
+// CHECK:         flashnorm.matmul ins(%[[N]],
+func.func @plain_layer_norm_before(
     %x: tensor<?x256xbf16>, %w: tensor<256x256xbf16>,
-    %init: tensor<?x256xbf16>, %rstd: tensor<?xf32>)
-    -> (tensor<?x256xbf16>, tensor<?xf32>) {
-  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x256xbf16>)
+    %init: tensor<?x256xbf16>) -> tensor<?x256xbf16> {
+  %n = flashnorm.layer_norm ins(%x : tensor<?x256xbf16>)
+      outs(%init : tensor<?x256xbf16>) {eps = 1.000000e-05 : f64}
+      -> tensor<?x256xbf16>
+  %y = flashnorm.matmul ins(%n, %w : tensor<?x256xbf16>, tensor<256x256xbf16>)
       outs(%init : tensor<?x256xbf16>) -> tensor<?x256xbf16>
-  %n, %r = flashnorm.rms_norm ins(%y : tensor<?x256xbf16>)
-      outs(%init, %rstd : tensor<?x256xbf16>, tensor<?xf32>)
-      {eps = 1.000000e-05 : f64} -> tensor<?x256xbf16>, tensor<?xf32>
-  %z = flashnorm.matmul ins(%n, %w : tensor<?x256xbf16>, tensor<256x256xbf16>)
-      outs(%init : tensor<?x256xbf16>) -> tensor<?x256xbf16>
-  return %z, %r : tensor<?x256xbf16>, tensor<?xf32>
+  return %y : tensor<?x256xbf16>
 }
 
 // -----

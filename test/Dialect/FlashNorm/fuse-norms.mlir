@@ -221,3 +221,45 @@ func.func @between_two_matmuls(
       outs(%init : tensor<?x1024xbf16>) -> tensor<?x1024xbf16>
   return %z : tensor<?x1024xbf16>
 }
+
+// -----
+
+// Statistics that are results are computed by an op of their own, from what the
+// norm reads: here the second result of the matmul.
+// REMARK: remark: [Passed] NormFused | {{.*}}Function=statistics_after | {{.*}}flashnorm.layer_norm fused into the matmul before it
+// CHECK-LABEL: func @statistics_after(
+// CHECK:         %[[Y:.*]]:2 = flashnorm.matmul {{.*}} {post_norm = #flashnorm.norm<layer, eps = 1.000000e-05>} -> tensor<?x128xbf16>, tensor<?x128xbf16>
+// CHECK:         %[[S:.*]]:2 = flashnorm.row_statistics ins(%[[Y]]#1 : tensor<?x128xbf16>) {{.*}} {norm = #flashnorm.norm<layer, eps = 1.000000e-05>} -> tensor<?xf32>, tensor<?xf32>
+// CHECK:         return %[[Y]]#0, %[[S]]#0, %[[S]]#1
+func.func @statistics_after(
+    %x: tensor<?x512xbf16>, %w: tensor<512x128xbf16>,
+    %init: tensor<?x128xbf16>, %rows: tensor<?xf32>)
+    -> (tensor<?x128xbf16>, tensor<?xf32>, tensor<?xf32>) {
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x512xbf16>, tensor<512x128xbf16>)
+      outs(%init : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+  %n:3 = flashnorm.layer_norm ins(%y : tensor<?x128xbf16>)
+      outs(%init, %rows, %rows : tensor<?x128xbf16>, tensor<?xf32>, tensor<?xf32>)
+      {eps = 1.000000e-05 : f64} -> tensor<?x128xbf16>, tensor<?xf32>, tensor<?xf32>
+  return %n#0, %n#1, %n#2 : tensor<?x128xbf16>, tensor<?xf32>, tensor<?xf32>
+}
+
+// -----
+
+// The same in front of a matmul: of x.
+// REMARK: remark: [Passed] NormFused | {{.*}}Function=statistics_before | {{.*}}flashnorm.rms_norm fused into the matmul after it
+// CHECK-LABEL: func @statistics_before(
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<?x1024xbf16>
+// CHECK:         %[[S:.*]] = flashnorm.row_statistics ins(%[[X]] : tensor<?x1024xbf16>) outs({{.*}}) {norm = #flashnorm.norm<rms, eps = 1.000000e-05>} -> tensor<?xf32>
+// CHECK:         %[[Y:.*]] = flashnorm.matmul ins(%[[X]], {{.*}} {pre_norm = #flashnorm.norm<rms, eps = 1.000000e-05>}
+// CHECK:         return %[[Y]], %[[S]]
+func.func @statistics_before(
+    %x: tensor<?x1024xbf16>, %w: tensor<1024x128xbf16>, %out: tensor<?x1024xbf16>,
+    %init: tensor<?x128xbf16>, %rows: tensor<?xf32>)
+    -> (tensor<?x128xbf16>, tensor<?xf32>) {
+  %n:2 = flashnorm.rms_norm ins(%x : tensor<?x1024xbf16>)
+      outs(%out, %rows : tensor<?x1024xbf16>, tensor<?xf32>)
+      {eps = 1.000000e-05 : f64} -> tensor<?x1024xbf16>, tensor<?xf32>
+  %y = flashnorm.matmul ins(%n#0, %w : tensor<?x1024xbf16>, tensor<1024x128xbf16>)
+      outs(%init : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+  return %y, %n#1 : tensor<?x128xbf16>, tensor<?xf32>
+}

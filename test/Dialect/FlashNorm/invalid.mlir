@@ -239,10 +239,109 @@ func.func @norm_bias_of_rms(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %v: t
 // -----
 
 // matmul (C4)
-func.func @layer_pre_norm(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16xbf16>) -> tensor<8x16xbf16> {
-  // expected-error @+1 {{pre_norm must be rms, got layer}}
-  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) outs(%i : tensor<8x16xbf16>) {pre_norm = #flashnorm.norm<layer, eps = 1.0e-5>} -> tensor<8x16xbf16>
+func.func @column_sums_of_rms(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16xbf16>, %s: tensor<16xf32>) -> (tensor<8x16xbf16>) {
+  // expected-error @+1 {{column_sums need a layer pre_norm}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) column_sums(%s : tensor<16xf32>) outs(%i : tensor<8x16xbf16>) {pre_norm = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<8x16xbf16>
   return %y : tensor<8x16xbf16>
+}
+
+// -----
+
+// matmul (C3)
+func.func @column_sums_length(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16xbf16>, %s: tensor<32xf32>) -> (tensor<8x16xbf16>) {
+  // expected-error @+1 {{column_sums must be a vector of 16, got 'tensor<32xf32>'}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) column_sums(%s : tensor<32xf32>) outs(%i : tensor<8x16xbf16>) {pre_norm = #flashnorm.norm<layer, eps = 1.0e-5>} -> tensor<8x16xbf16>
+  return %y : tensor<8x16xbf16>
+}
+
+// -----
+
+// matmul (C5)
+func.func @scaled_twice(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16xbf16>, %r: tensor<8xf32>) -> (tensor<8x16xbf16>) {
+  // expected-error @+1 {{has both a row_scale and a pre_norm}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) row_scale(%r : tensor<8xf32>) outs(%i : tensor<8x16xbf16>) {pre_norm = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<8x16xbf16>
+  return %y : tensor<8x16xbf16>
+}
+
+// -----
+
+// matmul (C5)
+func.func @row_scale_type(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16xbf16>, %r: tensor<8xbf16>) -> (tensor<8x16xbf16>) {
+  // expected-error @+1 {{row_scale must be f32 or f64, got 'tensor<8xbf16>'}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) row_scale(%r : tensor<8xbf16>) outs(%i : tensor<8x16xbf16>)  -> tensor<8x16xbf16>
+  return %y : tensor<8x16xbf16>
+}
+
+// -----
+
+// matmul (C5)
+func.func @row_scale_rows(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16xbf16>, %r: tensor<16xf32>) -> (tensor<8x16xbf16>) {
+  // expected-error @+1 {{row_scale 'tensor<16xf32>' does not have the shape of the leading dimensions of the input}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) row_scale(%r : tensor<16xf32>) outs(%i : tensor<8x16xbf16>)  -> tensor<8x16xbf16>
+  return %y : tensor<8x16xbf16>
+}
+
+// -----
+
+// matmul (C6)
+func.func @statistics_init(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16xbf16>) -> (tensor<8x16xbf16>) {
+  // expected-error @+1 {{needs 2 or 3 inits, got 1}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) outs(%i : tensor<8x16xbf16>) {statistics = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<8x16xbf16>
+  return %y : tensor<8x16xbf16>
+}
+
+// -----
+
+// matmul (C6)
+func.func @statistics_type(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16xbf16>) -> (tensor<8x16xbf16>, tensor<8x16xbf16>) {
+  // expected-error @+1 {{statistics must be f32 or f64, got 'tensor<8x16xbf16>'}}
+  %y:2 = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) outs(%i, %i : tensor<8x16xbf16>, tensor<8x16xbf16>) {statistics = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<8x16xbf16>, tensor<8x16xbf16>
+  return %y#0, %y#1 : tensor<8x16xbf16>, tensor<8x16xbf16>
+}
+
+// -----
+
+// matmul (C6)
+func.func @statistics_of_normalised(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16xbf16>, %r: tensor<8xf32>) -> (tensor<8x16xbf16>, tensor<8xf32>) {
+  // expected-error @+1 {{has both statistics of its result and a post_norm}}
+  %y:2 = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) outs(%i, %r : tensor<8x16xbf16>, tensor<8xf32>) {statistics = #flashnorm.norm<rms, eps = 1.0e-5>, post_norm = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<8x16xbf16>, tensor<8xf32>
+  return %y#0, %y#1 : tensor<8x16xbf16>, tensor<8xf32>
+}
+
+// -----
+
+// row_statistics (C3)
+func.func @mean_of_rms(%x: tensor<8x32xbf16>, %r: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // expected-error @+1 {{returns a mean, which a layer norm has, not rms}}
+  %y:2 = flashnorm.row_statistics ins(%x : tensor<8x32xbf16>) outs(%r, %r : tensor<8xf32>, tensor<8xf32>) {norm = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<8xf32>, tensor<8xf32>
+  return %y#0, %y#1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// row_statistics (C2)
+func.func @three_statistics(%x: tensor<8x32xbf16>, %r: tensor<8xf32>) {
+  // expected-error @+1 {{needs 1 or 2 inits, got 3}}
+  %y:3 = flashnorm.row_statistics ins(%x : tensor<8x32xbf16>) outs(%r, %r, %r : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {norm = #flashnorm.norm<layer, eps = 1.0e-5>} -> tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+// row_statistics (C2)
+func.func @statistics_rows(%x: tensor<8x32xbf16>, %r: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  // expected-error @+1 {{statistics 'tensor<8x32xf32>' does not have the shape of the leading dimensions of the input}}
+  %y = flashnorm.row_statistics ins(%x : tensor<8x32xbf16>) outs(%r : tensor<8x32xf32>) {norm = #flashnorm.norm<layer, eps = 1.0e-5>} -> tensor<8x32xf32>
+  return %y : tensor<8x32xf32>
+}
+
+// -----
+
+// row_statistics (C1)
+func.func @statistics_of_dynamic_rows(%x: tensor<8x?xbf16>, %r: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{input must have a static last dimension that is not 0, got 'tensor<8x?xbf16>'}}
+  %y = flashnorm.row_statistics ins(%x : tensor<8x?xbf16>) outs(%r : tensor<8xf32>) {norm = #flashnorm.norm<layer, eps = 1.0e-5>} -> tensor<8xf32>
+  return %y : tensor<8xf32>
 }
 
 // -----

@@ -67,6 +67,22 @@ func.func @matmul_full(%x: tensor<2x?x512xbf16>, %w: tensor<256x512xbf16>, %v: t
   return %y#0, %y#1 : tensor<2x?x256xbf16>, tensor<2x?x256xbf16>
 }
 
+// Statistics by themselves, the matmuls that take and return them, and a layer
+// pre-norm whose W is centred or comes with the sums of its columns.
+// CHECK-LABEL: func.func @statistics
+// CHECK: flashnorm.row_statistics ins(%{{.*}} : tensor<2x?x512xbf16>) outs(%{{.*}}, %{{.*}} : tensor<2x?xf32>, tensor<2x?xf32>) {norm = #flashnorm.norm<layer, eps = 1.000000e-05>} -> tensor<2x?xf32>, tensor<2x?xf32>
+// CHECK: flashnorm.matmul ins({{.*}}) row_scale(%{{.*}} : tensor<2x?xf32>) bias({{.*}}) outs({{.*}}) {statistics = #flashnorm.norm<rms, eps = 1.000000e-05>, transpose_weight} -> tensor<2x?x256xbf16>, tensor<2x?xf32>
+// CHECK: flashnorm.matmul ins({{.*}}) outs({{.*}}) {pre_norm = #flashnorm.norm<layer, eps = 1.000000e-05>, transpose_weight} -> tensor<2x?x256xbf16>
+// CHECK: flashnorm.matmul ins({{.*}}) column_sums(%{{.*}} : tensor<256xf32>) outs({{.*}}) {pre_norm = #flashnorm.norm<layer, eps = 1.000000e-05>, transpose_weight}
+func.func @statistics(%x: tensor<2x?x512xbf16>, %w: tensor<256x512xbf16>, %v: tensor<256xf32>, %init: tensor<2x?x256xbf16>, %rows: tensor<2x?xf32>) -> (tensor<2x?x256xbf16>, tensor<2x?xf32>, tensor<2x?xf32>, tensor<2x?x256xbf16>, tensor<2x?x256xbf16>) {
+  %s:2 = flashnorm.row_statistics ins(%x : tensor<2x?x512xbf16>) outs(%rows, %rows : tensor<2x?xf32>, tensor<2x?xf32>) {norm = #flashnorm.norm<layer, eps = 1.0e-05>} -> tensor<2x?xf32>, tensor<2x?xf32>
+  %a:2 = flashnorm.matmul ins(%x, %w : tensor<2x?x512xbf16>, tensor<256x512xbf16>) row_scale(%s#1 : tensor<2x?xf32>) bias(%v : tensor<256xf32>)
+      outs(%init, %rows : tensor<2x?x256xbf16>, tensor<2x?xf32>) {transpose_weight, statistics = #flashnorm.norm<rms, eps = 1.0e-05>} -> tensor<2x?x256xbf16>, tensor<2x?xf32>
+  %b = flashnorm.matmul ins(%x, %w : tensor<2x?x512xbf16>, tensor<256x512xbf16>) outs(%init : tensor<2x?x256xbf16>) {transpose_weight, pre_norm = #flashnorm.norm<layer, eps = 1.0e-05>} -> tensor<2x?x256xbf16>
+  %c = flashnorm.matmul ins(%x, %w : tensor<2x?x512xbf16>, tensor<256x512xbf16>) column_sums(%v : tensor<256xf32>) outs(%init : tensor<2x?x256xbf16>) {transpose_weight, pre_norm = #flashnorm.norm<layer, eps = 1.0e-05>} -> tensor<2x?x256xbf16>
+  return %a#0, %a#1, %s#0, %b, %c : tensor<2x?x256xbf16>, tensor<2x?xf32>, tensor<2x?xf32>, tensor<2x?x256xbf16>, tensor<2x?x256xbf16>
+}
+
 // No rows at all is fine.
 // CHECK-LABEL: func.func @no_rows
 // CHECK: flashnorm.rms_norm

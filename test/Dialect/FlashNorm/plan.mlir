@@ -9,6 +9,10 @@
 // All remarks come before the IR.
 // SM100A: [Passed] MatmulPlanned | {{.*}}Function=gemm | {{.*}}gemm, tcgen05, tile 128x{{[0-9]+}}x64, warps 1x1, {{[0-9]+}} stages; 192 threads and {{[0-9]+}} bytes of shared memory in a CTA; estimated at {{[0-9.]+}} us
 // SM100A: [Passed] MatmulPlanned | {{.*}}Function=wide_tile | {{.*}}wide_tile, tcgen05, tile 128x512x64
+// SM100A: [Missed] MatmulNotPlanned | {{.*}}Function=scaled_rows | {{.*}}no plan for sm_100a: no kernel scales rows by a vector that it is given
+// SM100A: [Missed] MatmulNotPlanned | {{.*}}Function=column_sums | {{.*}}no plan for sm_100a: no kernel takes the mean of x from the product
+// SM100A: [Missed] MatmulNotPlanned | {{.*}}Function=centred | {{.*}}no plan for sm_100a: a layer norm before the matmul has no kernel; rms has
+// SM100A: [Missed] MatmulNotPlanned | {{.*}}Function=statistics | {{.*}}no plan for sm_100a: no kernel returns statistics of its result
 // SM100A: [Missed] MatmulNotPlanned | {{.*}}Function=too_wide | {{.*}}no plan for sm_100a: rows of 520 columns do not fit one CTA; wide_tile takes at most 512
 // SM100A: [Missed] MatmulNotPlanned | {{.*}}Function=f64 | {{.*}}no plan for sm_100a: element type f64 has no kernel; bf16, f16 and f32 have
 
@@ -89,6 +93,35 @@ func.func @plan_by_hand(%x: tensor<?x256xbf16>, %w: tensor<256x256xbf16>,
                               tile = [64, 64, 32], warps = [2, 1], stages = 3>}
       -> tensor<?x256xbf16>
   return %y : tensor<?x256xbf16>
+}
+
+// What an op can say and no kernel does yet.
+// CHECK-LABEL: func @scaled_rows(
+// CHECK-NOT:     #flashnorm.plan
+func.func @scaled_rows(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>, %r: tensor<8xf32>, %init: tensor<8x64xbf16>) -> tensor<8x64xbf16> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x64xbf16>) row_scale(%r : tensor<8xf32>) outs(%init : tensor<8x64xbf16>) -> tensor<8x64xbf16>
+  return %y : tensor<8x64xbf16>
+}
+
+// CHECK-LABEL: func @column_sums(
+// CHECK-NOT:     #flashnorm.plan
+func.func @column_sums(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>, %s: tensor<64xf32>, %init: tensor<8x64xbf16>) -> tensor<8x64xbf16> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x64xbf16>) column_sums(%s : tensor<64xf32>) outs(%init : tensor<8x64xbf16>) {pre_norm = #flashnorm.norm<layer, eps = 1.0e-5>} -> tensor<8x64xbf16>
+  return %y : tensor<8x64xbf16>
+}
+
+// CHECK-LABEL: func @centred(
+// CHECK-NOT:     #flashnorm.plan
+func.func @centred(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>, %init: tensor<8x64xbf16>) -> tensor<8x64xbf16> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x64xbf16>) outs(%init : tensor<8x64xbf16>) {pre_norm = #flashnorm.norm<layer, eps = 1.0e-5>} -> tensor<8x64xbf16>
+  return %y : tensor<8x64xbf16>
+}
+
+// CHECK-LABEL: func @statistics(
+// CHECK-NOT:     #flashnorm.plan
+func.func @statistics(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>, %r: tensor<8xf32>, %init: tensor<8x64xbf16>) -> (tensor<8x64xbf16>, tensor<8xf32>) {
+  %y:2 = flashnorm.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x64xbf16>) outs(%init, %r : tensor<8x64xbf16>, tensor<8xf32>) {statistics = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<8x64xbf16>, tensor<8xf32>
+  return %y#0, %y#1 : tensor<8x64xbf16>, tensor<8xf32>
 }
 
 // No kernel: the op stays as it is, without a plan.

@@ -93,6 +93,44 @@ func.func private @epilogue() {
   return
 }
 
+// Centred by column_sums: ((x - mean) W) * rstd, here of x = 3 +- 1 with rstd 1;
+// by a W whose columns sum to zero the same without them; rows scaled from
+// outside; statistics of the result as it is rounded, 256 and not 257.
+func.func private @statistics() {
+  %x = arith.constant dense<[[4.0, 2.0, 4.0, 2.0], [2.0, 2.0, 4.0, 4.0]]> : tensor<2x4xbf16>
+  %w = arith.constant dense<[[1.0, 2.0], [2.0, 2.0], [3.0, -2.0], [5.0, -2.0]]> : tensor<4x2xbf16>
+  %sums = arith.constant dense<[11.0, 0.0]> : tensor<2xf32>
+  %empty = tensor.empty() : tensor<2x2xf32>
+  %rows = tensor.empty() : tensor<2xf32>
+  %a = flashnorm.matmul ins(%x, %w : tensor<2x4xbf16>, tensor<4x2xbf16>) column_sums(%sums : tensor<2xf32>) outs(%empty : tensor<2x2xf32>) {pre_norm = #flashnorm.norm<layer, eps = 0.0>} -> tensor<2x2xf32>
+  %da = tensor.cast %a : tensor<2x2xf32> to tensor<?x?xf32>
+  call @show(%da) : (tensor<?x?xf32>) -> ()
+  %b = flashnorm.matmul ins(%x, %w : tensor<2x4xbf16>, tensor<4x2xbf16>) outs(%empty : tensor<2x2xf32>) {pre_norm = #flashnorm.norm<layer, eps = 3.0>} -> tensor<2x2xf32>
+  %db = tensor.cast %b : tensor<2x2xf32> to tensor<?x?xf32>
+  call @show(%db) : (tensor<?x?xf32>) -> ()
+  %s:2 = flashnorm.row_statistics ins(%x : tensor<2x4xbf16>) outs(%rows, %rows : tensor<2xf32>, tensor<2xf32>) {norm = #flashnorm.norm<layer, eps = 3.0>} -> tensor<2xf32>, tensor<2xf32>
+  %bias = arith.constant dense<[100.0, 1000.0]> : tensor<2xf32>
+  %c = flashnorm.matmul ins(%x, %w : tensor<2x4xbf16>, tensor<4x2xbf16>) row_scale(%s#1 : tensor<2xf32>) bias(%bias : tensor<2xf32>) outs(%empty : tensor<2x2xf32>) -> tensor<2x2xf32>
+  %dc = tensor.cast %c : tensor<2x2xf32> to tensor<?x?xf32>
+  call @show(%dc) : (tensor<?x?xf32>) -> ()
+  %m = tensor.expand_shape %s#0 [[0, 1]] output_shape [2, 1] : tensor<2xf32> into tensor<2x1xf32>
+  %dm = tensor.cast %m : tensor<2x1xf32> to tensor<?x?xf32>
+  call @show(%dm) : (tensor<?x?xf32>) -> ()
+  %one = arith.constant dense<1.0> : tensor<1x1xbf16>
+  %wide = arith.constant dense<[[257.0, -257.0]]> : tensor<1x2xf32>
+  %two = arith.constant dense<0.0> : tensor<1x2xbf16>
+  %narrow = tensor.empty() : tensor<1x2xbf16>
+  %row = tensor.empty() : tensor<1xf32>
+  %d:2 = flashnorm.matmul ins(%one, %two : tensor<1x1xbf16>, tensor<1x2xbf16>) residual(%wide : tensor<1x2xf32>) outs(%narrow, %row : tensor<1x2xbf16>, tensor<1xf32>) {statistics = #flashnorm.norm<rms, eps = 0.0>} -> tensor<1x2xbf16>, tensor<1xf32>
+  %e = tensor.expand_shape %d#1 [[0, 1]] output_shape [1, 1] : tensor<1xf32> into tensor<1x1xf32>
+  %scale = arith.constant dense<65792.0> : tensor<1x1xf32>
+  %empty1 = tensor.empty() : tensor<1x1xf32>
+  %f = linalg.mul ins(%e, %scale : tensor<1x1xf32>, tensor<1x1xf32>) outs(%empty1 : tensor<1x1xf32>) -> tensor<1x1xf32>
+  %df = tensor.cast %f : tensor<1x1xf32> to tensor<?x?xf32>
+  call @show(%df) : (tensor<?x?xf32>) -> ()
+  return
+}
+
 func.func @main() {
   // CHECK: {{\[\[}}14, -40],
   // CHECK-NEXT: [32, -40]]
@@ -112,5 +150,16 @@ func.func @main() {
   // CHECK: {{\[\[}}4.68198, 0.81066, 6.53553],
   // CHECK-NEXT: [1.56066, 4.87132, 1.41421]]
   call @epilogue() : () -> ()
+  // CHECK: {{\[\[}}-3, 0],
+  // CHECK-NEXT: [5, -8]]
+  // CHECK: {{\[\[}}15, 0],
+  // CHECK-NEXT: [19, -4]]
+  // CHECK: {{\[\[}}115, 1000],
+  // CHECK-NEXT: [119, 996]]
+  // CHECK: {{\[\[}}3],
+  // CHECK-NEXT: [3]]
+  // ROUNDED: {{\[\[}}257]]
+  // EXACT: {{\[\[}}256]]
+  call @statistics() : () -> ()
   return
 }

@@ -51,6 +51,8 @@ static bool dropNeutralOperands(LayerNormOp op) {
 }
 static bool dropNeutralOperands(MatmulOp op) {
   bool changed = dropSplat(op.getBiasMutable(), 0);
+  changed |= dropSplat(op.getRowScaleMutable(), 1);
+  changed |= dropSplat(op.getColumnSumsMutable(), 0);
   changed |= dropSplat(op.getResidualMutable(), 0);
   changed |= dropSplat(op.getNormWeightMutable(), 1);
   return dropSplat(op.getNormBiasMutable(), 0) || changed;
@@ -91,27 +93,62 @@ template <typename OpTy> struct ResetCastPosition : OpRewritePattern<OpTy> {
 // Inits and results
 //===----------------------------------------------------------------------===//
 
+/// Which results of an op nobody reads and it need not have.
+static SmallVector<bool> findUnused(Operation *op) {
+  SmallVector<bool> unused(op->getNumResults(), false);
+  if (unused.empty()) // on memrefs
+    return unused;
+  auto isUnused = [&](unsigned i) { return op->getResult(i).use_empty(); };
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    if (matmul.returnsSum())
+      unused[1] = isUnused(1);
+    if (matmul.returnsStatistics())
+      unused.back() = isUnused(unused.size() - 1);
+  } else if (auto statistics = dyn_cast<RowStatisticsOp>(op)) {
+    if (statistics.returnsMean())
+      unused[0] = isUnused(0);
+  } else {
+    // The statistics of a norm come together.
+    bool areUnused =
+        llvm::all_of(op->getResults().drop_front(),
+                     [](Value result) { return result.use_empty(); });
+    for (unsigned i = 1; i < unused.size(); ++i)
+      unused[i] = areUnused;
+  }
+  return unused;
+}
+
 /// Statistics or a sum that nobody reads are not computed.
 template <typename OpTy> struct DropUnusedResults : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    if (op->getNumResults() < 2 ||
-        !llvm::all_of(op->getResults().drop_front(),
-                      [](Value result) { return result.use_empty(); }))
+    SmallVector<bool> unused = findUnused(op);
+    if (!llvm::is_contained(unused, true))
       return failure();
     // Inits come last in each of the ops.
-    unsigned kept = op->getNumOperands() - (op.getInits().size() - 1);
     OperationState state(op.getLoc(), op->getName());
-    state.addOperands(op->getOperands().take_front(kept));
-    state.addTypes(op->getResult(0).getType());
+    state.addOperands(op->getOperands().drop_back(op.getInits().size()));
+    for (auto [init, isUnused] : llvm::zip_equal(op.getInits(), unused))
+      if (!isUnused) {
+        state.addOperands(init);
+        state.addTypes(init.getType());
+      }
     state.addAttributes(op->getDiscardableAttrDictionary().getValue());
     state.useProperties(op.getProperties());
-    state.template getOrAddProperties<typename OpTy::Properties>()
-        .operandSegmentSizes.back() = 1;
+    if constexpr (!std::is_same_v<OpTy, RowStatisticsOp>) {
+      auto &properties =
+          state.template getOrAddProperties<typename OpTy::Properties>();
+      properties.operandSegmentSizes.back() = state.types.size();
+      if constexpr (std::is_same_v<OpTy, MatmulOp>)
+        if (op.returnsStatistics() && unused.back())
+          properties.statistics = {};
+    }
     Operation *newOp = rewriter.create(state);
     SmallVector<Value> results(op->getNumResults());
-    results[0] = newOp->getResult(0);
+    for (unsigned i = 0, next = 0; i < results.size(); ++i)
+      if (!unused[i])
+        results[i] = newOp->getResult(next++);
     rewriter.replaceOp(op, results);
     return success();
   }
@@ -172,8 +209,9 @@ template <typename OpTy> struct RefineResultTypes : OpRewritePattern<OpTy> {
     SmallVector<Value> sameRows(op.getInits());
     sameRows.push_back(op.getInput());
     if constexpr (std::is_same_v<OpTy, MatmulOp>)
-      if (op.getResidual())
-        sameRows.push_back(op.getResidual());
+      for (Value operand : {op.getResidual(), op.getRowScale()})
+        if (operand)
+          sameRows.push_back(operand);
     SmallVector<int64_t> leading(rank, ShapedType::kDynamic);
     for (Value value : sameRows)
       for (unsigned dim = 0; dim < rank; ++dim)
@@ -227,10 +265,16 @@ private:
 //===----------------------------------------------------------------------===//
 
 template <typename OpTy>
+static void addResultPatterns(RewritePatternSet &patterns) {
+  patterns.add<DropUnusedResults<OpTy>, FoldEmptyResults<OpTy>,
+               SkipInitProducers<OpTy>, RefineResultTypes<OpTy>>(
+      patterns.getContext());
+}
+
+template <typename OpTy>
 static void addCommonPatterns(RewritePatternSet &patterns) {
-  patterns.add<DropNeutralOperands<OpTy>, DropUnusedResults<OpTy>,
-               FoldEmptyResults<OpTy>, SkipInitProducers<OpTy>,
-               RefineResultTypes<OpTy>>(patterns.getContext());
+  addResultPatterns<OpTy>(patterns);
+  patterns.add<DropNeutralOperands<OpTy>>(patterns.getContext());
 }
 
 void RMSNormOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
@@ -243,6 +287,11 @@ void LayerNormOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *context) {
   addCommonPatterns<LayerNormOp>(patterns);
   patterns.add<ResetCastPosition<LayerNormOp>>(context);
+}
+
+void RowStatisticsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                  MLIRContext *context) {
+  addResultPatterns<RowStatisticsOp>(patterns);
 }
 
 void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns,

@@ -127,6 +127,24 @@ static LogicalResult verifyStatistics(Operation *op, Value statistic,
                      "the leading dimensions of the input");
 }
 
+/// No init is an input.
+template <typename OpTy> static LogicalResult verifyInits(OpTy op) {
+  unsigned numInputs = op->getNumOperands() - op.getInits().size();
+  if (failed(verifyDestinationStyle(op)))
+    return failure();
+  return verifyNoAlias(cast<DestinationStyleOpInterface>(op.getOperation()),
+                       op->getOperands().take_front(numInputs));
+}
+
+static LogicalResult verifyRows(Operation *op, ShapedType type) {
+  if (type.getRank() >= 1 && !ShapedType::isDynamic(type.getShape().back()) &&
+      type.getShape().back() != 0)
+    return success();
+  return op->emitOpError()
+         << "input must have a static last dimension that is not 0, got "
+         << type;
+}
+
 /// The checks that both norm ops share.
 template <typename NormOp>
 static LogicalResult verifyNorm(NormOp op, unsigned maxInits) {
@@ -134,18 +152,9 @@ static LogicalResult verifyNorm(NormOp op, unsigned maxInits) {
       (op.getInits().size() != 1 && op.getInits().size() != maxInits))
     return op.emitOpError() << "needs 1 or " << maxInits << " inits, got "
                             << op.getInits().size();
-  unsigned numInputs = op->getNumOperands() - op.getInits().size();
-  if (failed(verifyDestinationStyle(op)) ||
-      failed(verifyNoAlias(cast<DestinationStyleOpInterface>(op.getOperation()),
-                           op->getOperands().take_front(numInputs))))
-    return failure();
   ShapedType type = shapedType(op.getInput());
-  if (type.getRank() < 1 || ShapedType::isDynamic(type.getShape().back()) ||
-      type.getShape().back() == 0)
-    return op.emitOpError()
-           << "input must have a static last dimension that is not 0, got "
-           << type;
-  if (failed(verifyShape(op, op.getInits()[0], type.getShape(), "output",
+  if (failed(verifyInits(op)) || failed(verifyRows(op, type)) ||
+      failed(verifyShape(op, op.getInits()[0], type.getShape(), "output",
                          "the input")) ||
       failed(
           verifyVector(op, op.getWeight(), type.getShape().back(), "weight")) ||
@@ -205,6 +214,7 @@ static LogicalResult reifyInitShapes(DestinationStyleOpInterface op,
 
 FLASHNORM_DPS_METHODS(RMSNormOp)
 FLASHNORM_DPS_METHODS(LayerNormOp)
+FLASHNORM_DPS_METHODS(RowStatisticsOp)
 FLASHNORM_DPS_METHODS(MatmulOp)
 FLASHNORM_DPS_METHODS(LaunchOp)
 #undef FLASHNORM_DPS_METHODS
@@ -222,14 +232,32 @@ LogicalResult LayerNormOp::verify() {
                       shapedType(getInput()).getShape().back(), "bias");
 }
 
-LogicalResult MatmulOp::verify() {
+LogicalResult RowStatisticsOp::verify() {
   if (getInits().empty() || getInits().size() > 2)
     return emitOpError() << "needs 1 or 2 inits, got " << getInits().size();
+  ShapedType type = shapedType(getInput());
+  if (failed(verifyInits(*this)) || failed(verifyRows(*this, type)))
+    return failure();
+  if (returnsMean() && getNorm().getKind() != NormKind::Layer)
+    return emitOpError() << "returns a mean, which a layer norm has, not "
+                         << stringifyNormKind(getNorm().getKind());
+  for (Value statistic : getInits())
+    if (failed(verifyStatistics(*this, statistic, type, "statistics")))
+      return failure();
+  return verifyLeadingDims(*this, getInits(), type.getRank() - 1);
+}
+
+LogicalResult MatmulOp::verify() {
+  unsigned minInits = returnsStatistics() ? 2 : 1;
+  if (getInits().size() < minInits || getInits().size() > minInits + 1)
+    return emitOpError() << "needs " << minInits << " or " << minInits + 1
+                         << " inits, got " << getInits().size();
   if (failed(verifyDestinationStyle(*this)))
     return failure();
   // The residual is read, element by element, where the result is written.
   SmallVector<Value> reads{getInput(), getWeight()};
-  for (Value vector : {getBias(), getNormWeight(), getNormBias()})
+  for (Value vector : {getRowScale(), getColumnSums(), getBias(),
+                       getNormWeight(), getNormBias()})
     if (vector)
       reads.push_back(vector);
   if (failed(verifyNoAlias(cast<DestinationStyleOpInterface>(getOperation()),
@@ -262,13 +290,22 @@ LogicalResult MatmulOp::verify() {
       (getResidual() &&
        failed(verifyShape(*this, getResidual(), shape, "residual", rows))))
     return failure();
+  // (C5), (C6)
+  if (getRowScale() &&
+      failed(verifyStatistics(*this, getRowScale(), x, "row_scale")))
+    return failure();
+  if (returnsStatistics() &&
+      failed(verifyStatistics(*this, getInits().back(), x, "statistics")))
+    return failure();
   SmallVector<Value> sameRows(getInits());
-  if (getResidual())
-    sameRows.push_back(getResidual());
+  for (Value operand : {getResidual(), getRowScale()})
+    if (operand)
+      sameRows.push_back(operand);
   if (failed(verifyLeadingDims(*this, sameRows, x.getRank() - 1)))
     return failure();
   // (C3)
-  if (failed(verifyVector(*this, getBias(), getN(), "bias")) ||
+  if (failed(verifyVector(*this, getColumnSums(), getN(), "column_sums")) ||
+      failed(verifyVector(*this, getBias(), getN(), "bias")) ||
       failed(verifyVector(*this, getNormWeight(), getN(), "norm_weight")) ||
       failed(verifyVector(*this, getNormBias(), getN(), "norm_bias")))
     return failure();
@@ -277,9 +314,16 @@ LogicalResult MatmulOp::verify() {
   if (getNormBias() && getPostNormAttr().getKind() != NormKind::Layer)
     return emitOpError() << "norm_bias needs a layer post_norm";
   // (C4)
-  if (getPreNorm() && getPreNormAttr().getKind() != NormKind::RMS)
-    return emitOpError() << "pre_norm must be rms, got "
-                         << stringifyNormKind(getPreNormAttr().getKind());
+  if (getColumnSums() &&
+      (!getPreNorm() || getPreNormAttr().getKind() != NormKind::Layer))
+    return emitOpError()
+           << "column_sums need a layer pre_norm, whose mean they "
+              "are multiplied with";
+  if (getRowScale() && getPreNorm())
+    return emitOpError() << "has both a row_scale and a pre_norm, which scale "
+                            "the same rows";
+  if (returnsStatistics() && getPostNorm())
+    return emitOpError() << "has both statistics of its result and a post_norm";
   return success();
 }
 

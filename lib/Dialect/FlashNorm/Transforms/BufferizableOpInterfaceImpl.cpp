@@ -68,6 +68,7 @@ void flashnorm::registerBufferizableOpInterfaceExternalModels(
   registry.addExtension(+[](MLIRContext *context, FlashNormDialect *dialect) {
     RMSNormOp::attachInterface<DpsOpInterface<RMSNormOp>>(*context);
     LayerNormOp::attachInterface<DpsOpInterface<LayerNormOp>>(*context);
+    RowStatisticsOp::attachInterface<DpsOpInterface<RowStatisticsOp>>(*context);
     MatmulOp::attachInterface<DpsOpInterface<MatmulOp>>(*context);
     LaunchOp::attachInterface<DpsOpInterface<LaunchOp>>(*context);
   });

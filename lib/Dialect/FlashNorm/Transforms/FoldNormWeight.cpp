@@ -55,7 +55,8 @@ static SmallVector<MatmulOp> getConsumers(RMSNormOp norm, std::string &reason) {
 }
 
 void FoldNormWeight::runOnOperation() {
-  auto foldAll = [&](func::FuncOp function, NormWeightFolder &folder) {
+  auto foldAll = [&](func::FuncOp function, PreparedWeights &prepared) {
+    NormWeightFolder folder(prepared);
     for (Operation *op : collectOwnOps<RMSNormOp>(function)) {
       auto norm = cast<RMSNormOp>(op);
       if (!norm.getWeight() || !norm.hasPureTensorSemantics())
@@ -65,7 +66,7 @@ void FoldNormWeight::runOnOperation() {
       if (matmuls.empty()) // its weight is nobody's business here
         continue;
       if (reason.empty())
-        reason = folder.check(norm, matmuls);
+        reason = folder.check(*NormView::get(norm), matmuls);
       auto options = [&](StringRef name) {
         return remark::RemarkOpts::name(name)
             .category("flashnorm-fold-norm-weight")
@@ -78,7 +79,10 @@ void FoldNormWeight::runOnOperation() {
         ++numKept;
         continue;
       }
-      folder.fold(norm, matmuls);
+      folder.fold(*NormView::get(norm), matmuls);
+      norm.getWeightMutable().clear();
+      // Without a weight there is one place to round only.
+      norm.setCast(CastPosition::AfterAffine);
       remark::passed(norm.getLoc(), options("NormWeightFolded"))
           << llvm::formatv("weight of {0} folded into the weights of {1} "
                            "matmuls after it",
@@ -87,5 +91,5 @@ void FoldNormWeight::runOnOperation() {
       ++numFolded;
     }
   };
-  numPrepared += NormWeightFolder::run(getOperation(), foldAll);
+  numPrepared += PreparedWeights::run(getOperation(), foldAll);
 }

@@ -366,9 +366,10 @@ static MatmulOp apply(RewriterBase &rewriter, MatmulOp matmul, const Step &step,
         type.getElementType());
   auto fused = MatmulOp::create(
       rewriter, loc, TypeRange(type), matmul.getInput(), matmul.getWeight(),
-      bias, residual, /*norm_weight=*/Value(), /*norm_bias=*/Value(),
-      ValueRange(init), matmul.getTransposeWeight(), matmul.getPreNormAttr(),
-      /*post_norm=*/NormAttr(),
+      matmul.getRowScale(), matmul.getColumnSums(), bias, residual,
+      /*norm_weight=*/Value(), /*norm_bias=*/Value(), ValueRange(init),
+      matmul.getTransposeWeight(), matmul.getPreNormAttr(),
+      /*post_norm=*/NormAttr(), /*statistics=*/NormAttr(),
       step.activation == Activation::None ? matmul.getActivation()
                                           : step.activation,
       /*plan=*/PlanAttr());
@@ -405,7 +406,7 @@ struct FuseEpilogues : ::flashnorm::impl::FuseEpiloguesPassBase<FuseEpilogues> {
     getOperation().walk([&](MatmulOp op) {
       // A norm, a second result or a plan fixes what comes last.
       if (op.hasPureTensorSemantics() && !op.getPostNorm() &&
-          !op.returnsSum() && !op.getPlan())
+          op.getInits().size() == 1 && !op.getPlan())
         matmuls.push_back(op);
     });
     IRRewriter rewriter(&getContext());

@@ -15,13 +15,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeferredNorm.h"
 #include "LeadingReshapes.h"
-#include "NormWeightFolder.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/PlanUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
@@ -38,16 +39,6 @@ namespace flashnorm {
 using namespace flashnorm;
 
 namespace {
-/// What rms_norm and layer_norm have in common.
-struct NormView {
-  Operation *op;
-  Value input, weight, bias;
-  NormAttr attr;
-  bool hasStatistics;
-
-  Value getResult() const { return op->getResult(0); }
-};
-
 /// One way to fuse a norm: what was matched, or why it cannot be done.
 struct Candidate {
   std::string reason; ///< empty: possible
@@ -82,24 +73,8 @@ private:
 };
 } // namespace
 
-static std::optional<NormView> viewNorm(Operation *op) {
-  auto view = [](auto norm, Value bias) -> std::optional<NormView> {
-    if (!norm.hasPureTensorSemantics())
-      return std::nullopt;
-    return NormView{
-        norm,
-        norm.getInput(),
-        norm.getWeight(),
-        bias,
-        NormAttr::get(norm.getContext(), norm.getKind(), norm.getEpsAttr()),
-        norm.hasStatistics()};
-  };
-  if (auto rms = dyn_cast<RMSNormOp>(op))
-    return view(rms, Value());
-  if (auto layer = dyn_cast<LayerNormOp>(op))
-    return view(layer, layer.getBias());
-  return std::nullopt;
-}
+/// Centred, a W that no norm weight goes into would be less exact than before.
+static constexpr MeanRemoval meanRemoval = MeanRemoval::ColumnSums;
 
 static Norm getNormKind(const NormView &norm) {
   return norm.attr.getKind() == NormKind::RMS ? Norm::RMS : Norm::Layer;
@@ -123,18 +98,17 @@ static PostCandidate matchPost(const NormView &norm, DominanceInfo &dominance,
   MatmulOp matmul = candidate.matmul;
   if (matmul.getPostNorm())
     return decline("the matmul before it has a norm in its epilogue already");
-  if (matmul.returnsSum())
+  if (matmul.getInits().size() > 1)
     return decline("the matmul before it has a second result already");
   if (matmul.getPlan())
     return decline("the matmul before it carries a plan for itself alone");
-  if (norm.hasStatistics)
-    return decline("its statistics are results, which no epilogue returns");
   if (matmul->getBlock() != norm.op->getBlock())
     return decline("the matmul before it stands in another block");
 
   SmallVector<OpOperand *> uses;
   collectUses(source, uses, norm.op);
-  candidate.needsSum = !uses.empty();
+  // Statistics that are results are computed from it.
+  candidate.needsSum = !uses.empty() || norm.hasStatistics;
   // Other readers may stand right behind the matmul, so that the fused op has
   // to stand there as well.
   if (candidate.needsSum)
@@ -188,12 +162,12 @@ static void fusePost(IRRewriter &rewriter, const NormView &norm,
         elementType));
   if (candidate.needsSum)
     inits.push_back(oldInit);
-  auto fused =
-      MatmulOp::create(rewriter, loc, TypeRange(ValueRange(inits)),
-                       matmul.getInput(), matmul.getWeight(), matmul.getBias(),
-                       matmul.getResidual(), norm.weight, norm.bias, inits,
-                       matmul.getTransposeWeightAttr(), matmul.getPreNormAttr(),
-                       norm.attr, matmul.getActivationAttr(), PlanAttr());
+  auto fused = MatmulOp::create(
+      rewriter, loc, TypeRange(ValueRange(inits)), matmul.getInput(),
+      matmul.getWeight(), matmul.getRowScale(), matmul.getColumnSums(),
+      matmul.getBias(), matmul.getResidual(), norm.weight, norm.bias, inits,
+      matmul.getTransposeWeightAttr(), matmul.getPreNormAttr(), norm.attr,
+      /*statistics=*/NormAttr(), matmul.getActivationAttr(), PlanAttr());
   fused->setDiscardableAttrs(matmul->getDiscardableAttrDictionary());
 
   // The norm's input has the dimensions of its result, but each may know more
@@ -226,56 +200,21 @@ static PreCandidate matchPre(const NormView &norm, NormWeightFolder &folder,
     candidate.reason = reason.str();
     return candidate;
   };
-  SmallVector<OpOperand *> uses;
-  collectUses(norm.getResult(), uses);
-  bool feedsMatmul = llvm::any_of(
-      uses, [](OpOperand *use) { return isa<MatmulOp>(use->getOwner()); });
-  if (!feedsMatmul)
-    return decline("no flashnorm.matmul reads its result");
-  if (getNormKind(norm) == Norm::Layer)
-    return decline("a layer norm before a matmul has no kernel; rms has");
-  if (norm.hasStatistics)
-    return decline("its statistics are results");
-  // All consumers are deferred or none: one that needs the normalised value
-  // would keep the norm alive, and the others would pay for it twice.
-  for (OpOperand *use : uses) {
-    auto matmul = dyn_cast<MatmulOp>(use->getOwner());
-    if (!matmul || use != &matmul.getInputMutable())
-      return decline("'" + use->getOwner()->getName().getStringRef() +
-                     "' needs the normalised value");
-    if (matmul.getPreNorm())
-      return decline("a matmul after it has a norm before it already");
-    if (matmul.getPlan())
-      return decline("a matmul after it carries a plan for itself alone");
-    if (matmul->getBlock() != norm.op->getBlock())
-      return decline("a matmul after it stands in another block");
-    candidate.matmuls.push_back(matmul);
-  }
-  if (getElementTypeOrSelf(norm.input.getType()) !=
-      getElementTypeOrSelf(norm.getResult().getType())) {
-    std::string reason;
-    llvm::raw_string_ostream(reason)
-        << "its input is " << getElementTypeOrSelf(norm.input.getType())
-        << ", but the matmuls after it multiply "
-        << getElementTypeOrSelf(norm.getResult().getType());
+  if (std::string reason = findDeferred(norm, candidate.matmuls);
+      !reason.empty())
     return decline(reason);
-  }
 
-  if (norm.weight) {
-    std::string reason =
-        folder.check(cast<RMSNormOp>(norm.op), candidate.matmuls);
-    if (!reason.empty())
-      return decline("its weight stays in front of the matmuls after it: " +
-                     reason);
-  }
-
+  if (needsColumnSums(norm, meanRemoval))
+    return decline("a layer norm without weight has no kernel before a matmul: "
+                   "none takes the mean of x from the product");
   // One norm's cost against the statistics in all of its consumers.
   for (MatmulOp matmul : candidate.matmuls) {
     std::string reason;
     FailureOr<Problem> problem = getProblem(matmul, reason);
     if (failed(problem))
       return decline(reason);
-    problem->preNorm = Norm::RMS;
+    problem->preNorm = getNormKind(norm);
+    problem->hasBias |= bool(norm.bias);
     problem->preNormConsumers = candidate.matmuls.size();
     const PlanDecision &decision = planner.choose(*problem);
     if (!decision.plan)
@@ -289,21 +228,11 @@ static PreCandidate matchPre(const NormView &norm, NormWeightFolder &folder,
   }
   if (!isWorthFusing(candidate.fused, candidate.unfused))
     return decline(describeLoss(candidate.fused, candidate.unfused));
+  if (std::string reason =
+          checkDeferredWeights(norm, candidate.matmuls, folder, meanRemoval);
+      !reason.empty())
+    return decline(reason);
   return candidate;
-}
-
-static void fusePre(IRRewriter &rewriter, const NormView &norm,
-                    PreCandidate &candidate, NormWeightFolder &folder) {
-  if (norm.weight)
-    folder.fold(cast<RMSNormOp>(norm.op), candidate.matmuls);
-  for (MatmulOp matmul : candidate.matmuls)
-    rewriter.modifyOpInPlace(matmul, [&] { matmul.setPreNormAttr(norm.attr); });
-  rewriter.setInsertionPoint(norm.op);
-  Value input = norm.input;
-  if (input.getType() != norm.getResult().getType())
-    input = tensor::CastOp::create(rewriter, norm.op->getLoc(),
-                                   norm.getResult().getType(), input);
-  rewriter.replaceOp(norm.op, input);
 }
 
 //===----------------------------------------------------------------------===//
@@ -340,7 +269,7 @@ void FuseNorms::runOnFunction(func::FuncOp function, NormWeightFolder &folder,
   DominanceInfo dominance(function);
   IRRewriter rewriter(&getContext());
   for (Operation *op : collectOwnOps<RMSNormOp, LayerNormOp>(function)) {
-    std::optional<NormView> norm = viewNorm(op);
+    std::optional<NormView> norm = NormView::get(op);
     if (!norm) // on memrefs: this pass runs before bufferization
       continue;
     PostCandidate post = matchPost(*norm, dominance, planner);
@@ -350,13 +279,15 @@ void FuseNorms::runOnFunction(func::FuncOp function, NormWeightFolder &folder,
                     (!pre.isPossible() || post.getGain() >= pre.getGain());
     if (takePost) {
       report(*norm, post, "the matmul before it");
+      norm = splitStatistics(rewriter, *norm);
       fusePost(rewriter, *norm, post);
       ++numPostFused;
       continue;
     }
     if (pre.isPossible()) {
       report(*norm, pre, describePre(*norm, pre));
-      fusePre(rewriter, *norm, pre, folder);
+      norm = splitStatistics(rewriter, *norm);
+      deferNorm(rewriter, *norm, pre.matmuls, folder, meanRemoval);
       ++numPreFused;
       continue;
     }
@@ -378,8 +309,9 @@ void FuseNorms::runOnOperation() {
   if (failed(target))
     return signalPassFailure();
   Planner planner(*target->target, target->options);
-  numPrepared += NormWeightFolder::run(
-      getOperation(), [&](func::FuncOp function, NormWeightFolder &folder) {
+  numPrepared += PreparedWeights::run(
+      getOperation(), [&](func::FuncOp function, PreparedWeights &prepared) {
+        NormWeightFolder folder(prepared);
         runOnFunction(function, folder, planner);
       });
 }

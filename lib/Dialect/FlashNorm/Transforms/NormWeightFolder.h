@@ -5,130 +5,85 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// W' = diag(g) W for each matmul behind a norm with weight g. Where the factors
-// are frozen arguments, W' is a new argument, and a generated function computes
-// it; see docs/Overview.md, "Prepared weights".
+// The weights of the matmuls behind a norm take in those of the norm: W' =
+// diag(g) W behind an rms_norm with weight g; what a layer_norm becomes, says
+// CenteredWeight.h. Where the factors are frozen arguments, the results are new
+// arguments (PreparedWeights.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef FLASHNORM_DIALECT_FLASHNORM_TRANSFORMS_NORMWEIGHTFOLDER_H
 #define FLASHNORM_DIALECT_FLASHNORM_TRANSFORMS_NORMWEIGHTFOLDER_H
 
-#include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SmallPtrSet.h"
-#include <string>
+#include "CenteredWeight.h"
+#include "NormView.h"
+#include "PreparedWeights.h"
 
 namespace flashnorm {
-
-/// What the folders of a module's functions share.
-class FoldContext {
-public:
-  explicit FoldContext(mlir::ModuleOp module);
-
-  /// Anyone but `except` refers to it, or nobody can know. As it was before
-  /// anything was folded.
-  bool isUsed(mlir::func::FuncOp function,
-              mlir::Operation *except = nullptr) const;
-
-  /// The function that computes the product of weights of these types; made
-  /// when first asked for.
-  mlir::func::FuncOp getProductFunction(mlir::Type normWeight,
-                                        mlir::Type weight, bool transposeWeight,
-                                        mlir::Location loc);
-
-  mlir::SymbolTable symbolTable;
-
-private:
-  bool areUsersKnown = true;
-  llvm::DenseMap<mlir::StringAttr, llvm::SmallPtrSet<mlir::Operation *, 2>>
-      users;
-  llvm::DenseMap<std::tuple<mlir::Type, mlir::Type, unsigned>,
-                 mlir::func::FuncOp>
-      productFunctions;
-};
-
-/// The ops of these types of a function, without those of isolated regions
-/// inside of it, which have arguments and constants of their own.
-template <typename... OpTs>
-llvm::SmallVector<mlir::Operation *>
-collectOwnOps(mlir::func::FuncOp function) {
-  llvm::SmallVector<mlir::Operation *> ops;
-  function.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
-    if (op != function && op->hasTrait<mlir::OpTrait::IsIsolatedFromAbove>())
-      return mlir::WalkResult::skip();
-    if (mlir::isa<OpTs...>(op))
-      ops.push_back(op);
-    return mlir::WalkResult::advance();
-  });
-  return ops;
-}
 
 /// Folds the weights of the norms of one function.
 class NormWeightFolder {
 public:
-  NormWeightFolder(mlir::func::FuncOp entry, FoldContext &context)
-      : entry(entry), context(context) {}
+  explicit NormWeightFolder(PreparedWeights &prepared) : prepared(prepared) {}
 
-  /// Why the weight of `norm` cannot be folded into the weights of `matmuls`,
-  /// or nothing. Changes nothing.
-  std::string check(RMSNormOp norm, llvm::ArrayRef<MatmulOp> matmuls);
+  /// Why the weight of `norm`, an rms_norm that has one, or the centring of a
+  /// layer_norm with its weight and bias cannot be folded into the weights of
+  /// `matmuls`, or nothing. Changes nothing. With `keepsWeight`, it is the bias
+  /// of a layer_norm without weight alone.
+  std::string check(const NormView &norm, llvm::ArrayRef<MatmulOp> matmuls,
+                    bool keepsWeight = false);
 
-  /// Folds it; `check` has passed.
-  void fold(RMSNormOp norm, llvm::ArrayRef<MatmulOp> matmuls);
+  /// Folds it into the matmuls; `check` has passed. The norm is left to the
+  /// caller.
+  void fold(const NormView &norm, llvm::ArrayRef<MatmulOp> matmuls,
+            bool keepsWeight = false);
 
-  /// Makes the signatures match what `fold` added. Until then new arguments are
-  /// block arguments only: a signature is rebuilt as a whole, and once for all
-  /// of them keeps this linear.
-  void finish();
-
-  int64_t getNumPrepared() const { return entryAttrs.size(); }
-
-  /// Calls `body` for each function of the module, and finishes it. Returns how
-  /// many prepared weights that made.
-  static int64_t
-  run(mlir::ModuleOp module,
-      llvm::function_ref<void(mlir::func::FuncOp, NormWeightFolder &)> body);
+  /// The sums of the columns of the weight of `matmul`: prepared where that can
+  /// be, else computed in front of the matmul.
+  mlir::Value getColumnSums(mlir::OpBuilder &builder, MatmulOp matmul);
 
 private:
-  /// One product diag(g) W; matmuls that share it share the result.
+  /// One product diag(g) W, or its centred form; matmuls that share it share
+  /// the result.
   struct Product {
+    bool isCentered;
     mlir::Value normWeight, weight;
     bool transposeWeight;
 
     std::tuple<mlir::Value, mlir::Value, unsigned> getKey() const {
-      return {normWeight, weight, transposeWeight};
+      return {normWeight, weight, 2 * isCentered + transposeWeight};
     }
   };
 
-  static Product getProductOf(RMSNormOp norm, MatmulOp matmul);
-  std::string findPrepareFunction();
+  static Product getProductOf(const NormView &norm, MatmulOp matmul);
+  std::string checkRMS(const NormView &norm, MatmulOp matmul,
+                       const Factor &normWeight, const Factor &weight);
+  std::string checkLayer(const NormView &norm, MatmulOp matmul,
+                         const Factor &weight);
+  std::optional<Factor> getFactor(mlir::Value value) {
+    return value ? prepared.getFactor(value) : Factor();
+  }
   mlir::Value getProduct(const Product &product, mlir::Location loc);
+  mlir::Value getBias(const NormView &norm, MatmulOp matmul,
+                      mlir::Location loc);
   mlir::DenseElementsAttr getConstantProduct(const Product &product,
                                              mlir::DenseElementsAttr normWeight,
                                              mlir::DenseElementsAttr weight);
-  mlir::Value addPrepared(const Product &product, mlir::Location loc);
-  mlir::Value getSource(mlir::BlockArgument argument, mlir::Location loc);
-  mlir::Value getInPrepareFunction(mlir::OpBuilder &builder, mlir::Value value,
-                                   mlir::Location loc);
+  const CenteredConstant &
+  getCenteredConstant(const Product &product,
+                      mlir::DenseElementsAttr normWeight,
+                      mlir::DenseElementsAttr weight);
 
-  mlir::func::FuncOp entry;
-  FoldContext &context;
-  mlir::func::FuncOp prepare; ///< made when first needed
-  /// Arguments of the prepare function by the entry's argument number.
-  llvm::DenseMap<unsigned, mlir::BlockArgument> sources;
-  /// What has been copied into the prepare function.
-  mlir::IRMapping copies;
+  PreparedWeights &prepared;
   llvm::DenseMap<std::tuple<mlir::Value, mlir::Value, unsigned>, mlir::Value>
       products;
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> columnSums;
   /// Products of constants, which are looked at before they are used.
   llvm::DenseMap<std::tuple<mlir::Value, mlir::Value, unsigned>,
                  mlir::DenseElementsAttr>
       constantProducts;
-  /// Attributes of the new arguments of both functions.
-  llvm::SmallVector<mlir::DictionaryAttr> entryAttrs, prepareAttrs;
+  llvm::DenseMap<std::tuple<mlir::Value, mlir::Value, unsigned>,
+                 CenteredConstant>
+      centeredConstants;
 };
 
 } // namespace flashnorm

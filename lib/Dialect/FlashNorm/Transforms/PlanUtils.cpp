@@ -56,6 +56,16 @@ FailureOr<Problem> flashnorm::getProblem(MatmulOp op, std::string &reason) {
       return failure();
     }
 
+  // What the op can say and no kernel does yet.
+  if (op.getRowScale())
+    reason = "no kernel scales rows by a vector that it is given";
+  else if (op.getColumnSums())
+    reason = "no kernel takes the mean of x from the product";
+  else if (op.returnsStatistics())
+    reason = "no kernel returns statistics of its result";
+  if (!reason.empty())
+    return failure();
+
   Problem problem;
   int64_t rows = 1;
   ArrayRef<int64_t> leading =

@@ -99,10 +99,11 @@ static MatmulOp raise(RewriterBase &rewriter, const Contraction &contraction,
   auto type = RankedTensorType::get(shape, resultType.getElementType());
   Value init = getDestination(rewriter, loc, last, type, x);
   auto matmul = MatmulOp::create(
-      rewriter, loc, TypeRange(type), x, weight, bias, residual,
+      rewriter, loc, TypeRange(type), x, weight, /*row_scale=*/Value(),
+      /*column_sums=*/Value(), bias, residual,
       /*norm_weight=*/Value(), /*norm_bias=*/Value(), ValueRange(init),
       match.transposeWeight, /*pre_norm=*/NormAttr(), /*post_norm=*/NormAttr(),
-      Activation::None, /*plan=*/PlanAttr());
+      /*statistics=*/NormAttr(), Activation::None, /*plan=*/PlanAttr());
   Value result = matmul.getResults()[0];
   if (match.n.size() > 1) {
     SmallVector<ReassociationIndices> groups;

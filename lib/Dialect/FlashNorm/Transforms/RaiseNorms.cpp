@@ -14,6 +14,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "NormBuilder.h"
+#include "NormStatistics.h"
+#include "RowLoops.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -72,96 +74,6 @@ static bool mayKeepElements(Operation *op) {
              tosa::ReshapeOp, tosa::TransposeOp, tosa::IdentityOp>(op);
 }
 
-namespace {
-/// Loops that may run through a row, outermost first.
-using RowLoops = SmallVector<unsigned>;
-
-/// What the sums of a function run over.
-struct RowShapes {
-  /// As many dimensions, and no more.
-  unsigned maxDims = 1;
-  llvm::SmallDenseSet<int64_t> sizes;
-
-  void see(Operation *op);
-  /// The loops of `loopSizes` that may run through a row: the last ones of
-  /// `operands`, which have a loop or nothing for each dimension, and then
-  /// others, as x may be read transposed.
-  SmallVector<RowLoops>
-  getCandidates(ArrayRef<int64_t> loopSizes,
-                ArrayRef<SmallVector<std::optional<unsigned>>> operands) const;
-};
-} // namespace
-
-void RowShapes::see(Operation *op) {
-  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-    if (linalgOp.getNumReductionLoops() == 0)
-      return;
-    maxDims = std::max(maxDims, linalgOp.getNumReductionLoops());
-    for (auto [size, iterator] : llvm::zip_equal(
-             linalgOp.getStaticLoopRanges(), linalgOp.getIteratorTypesArray()))
-      if (iterator == utils::IteratorType::reduction)
-        sizes.insert(size);
-  } else if (auto sum = dyn_cast<tosa::ReduceSumOp>(op)) {
-    if (auto type = dyn_cast<RankedTensorType>(sum.getInput().getType()))
-      sizes.insert(type.getDimSize(sum.getAxis()));
-  }
-}
-
-SmallVector<RowLoops> RowShapes::getCandidates(
-    ArrayRef<int64_t> loopSizes,
-    ArrayRef<SmallVector<std::optional<unsigned>>> operands) const {
-  SmallVector<RowLoops> candidates;
-  auto add = [&](RowLoops loops) {
-    if (!llvm::is_contained(candidates, loops))
-      candidates.push_back(std::move(loops));
-  };
-  for (unsigned numDims = 1; numDims <= maxDims; ++numDims)
-    for (ArrayRef<std::optional<unsigned>> dims : operands) {
-      RowLoops loops;
-      for (std::optional<unsigned> loop : llvm::reverse(dims)) {
-        if (!loop || loops.size() == numDims)
-          break;
-        if (loopSizes[*loop] != 1)
-          loops.insert(loops.begin(), *loop);
-      }
-      auto isKnown = [&](unsigned loop) { return loopSizes[loop] > 0; };
-      if (loops.size() == numDims &&
-          (numDims == 1 || llvm::all_of(loops, isKnown)))
-        add(loops);
-    }
-  for (auto [loop, size] : llvm::enumerate(loopSizes))
-    if (size > 1 && sizes.contains(size))
-      add({static_cast<unsigned>(loop)});
-  return candidates;
-}
-
-static SmallVector<RowLoops> getRowLoops(linalg::LinalgOp op,
-                                         ArrayRef<int64_t> sizes,
-                                         const RowShapes &shapes) {
-  SmallVector<SmallVector<std::optional<unsigned>>> operands;
-  for (OpOperand *operand : op.getDpsInputOperands()) {
-    SmallVector<std::optional<unsigned>> &dims = operands.emplace_back();
-    for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults()) {
-      auto loop = dyn_cast<AffineDimExpr>(expr);
-      dims.push_back(loop ? std::optional(loop.getPosition()) : std::nullopt);
-    }
-  }
-  return shapes.getCandidates(sizes, operands);
-}
-
-static SmallVector<RowLoops> getRowLoops(RankedTensorType type,
-                                         const RowShapes &shapes) {
-  SmallVector<SmallVector<std::optional<unsigned>>> operands(1);
-  for (int64_t dim : llvm::seq(type.getRank()))
-    operands[0].push_back(dim);
-  SmallVector<RowLoops> candidates =
-      shapes.getCandidates(type.getShape(), operands);
-  // A single element is a row, too.
-  if (candidates.empty())
-    candidates.push_back({static_cast<unsigned>(type.getRank() - 1)});
-  return candidates;
-}
-
 /// Where the loops `place` write the result of `init`.
 static AffineMap getResultPlace(linalg::LinalgOp op, OpOperand *init,
                                 AffineMap place) {
@@ -202,6 +114,8 @@ private:
   }
   /// Calls of functions that say which norm they compute.
   void raiseCalls();
+  /// Lets norms return the statistics that others read.
+  void raiseStatisticsOfNorms();
   void report(const NormMatch &match, Operation *root);
   void reportMisses();
 
@@ -217,6 +131,8 @@ private:
   DenseSet<Operation *> erased;
   /// Ops that a narrower form has replaced.
   DenseMap<Operation *, Operation *> replacements;
+  /// The norm ops that were built.
+  llvm::SetVector<Operation *> norms;
   /// Roots that belong to norms that were raised.
   DenseSet<Operation *> covered;
 };
@@ -233,6 +149,7 @@ void RaiseNorms::erase(Operation *op) {
     for (Value operand : dead->getOperands())
       if (Operation *producer = operand.getDefiningOp())
         pending.insert(producer);
+    norms.remove(dead);
     dead->walk([&](Operation *inner) {
       covered.erase(inner);
       matcher.forget(inner);
@@ -254,9 +171,13 @@ Value RaiseNorms::build(NormMatch match, Operation *last, Value reusableInit) {
     erased.erase(narrow); // Memory is used again.
     eraseIfDead(wide);
   }
-  return buildNorm(builder, getLocation(last), match,
-                   getElementTypeOrSelf(last->getResult(0).getType()),
-                   reusableInit);
+  Value norm = buildNorm(builder, getLocation(last), match,
+                         getElementTypeOrSelf(last->getResult(0).getType()),
+                         reusableInit);
+  // Rows of several dimensions are expanded behind it.
+  if (isa<RMSNormOp, LayerNormOp>(norm.getDefiningOp()))
+    norms.insert(norm.getDefiningOp());
+  return norm;
 }
 
 void RaiseNorms::report(const NormMatch &match, Operation *root) {
@@ -440,12 +361,31 @@ void RaiseNorms::raiseCalls() {
   });
 }
 
+void RaiseNorms::raiseStatisticsOfNorms() {
+  for (StatisticKind kind :
+       {StatisticKind::ReciprocalRoot, StatisticKind::Mean}) {
+    StatisticsReport report = raiseStatistics(getOperation(), norms, kind);
+    for (auto [loc, text] : report.raised) {
+      remark::passed(loc, getRemark("StatisticsRaised"))
+          << remark::add("{0}", text);
+      ++numStatistics;
+    }
+    for (auto [loc, text] : report.declined)
+      remark::missed(loc, getRemark("StatisticsNotRaised"))
+          << remark::add("{0}", text);
+    for (Operation *op : report.dead)
+      if (!erased.contains(op))
+        eraseIfDead(op);
+  }
+}
+
 void RaiseNorms::runOnOperation() {
   raiseCalls();
   matcher = {};
   rowShapes = {};
   erased.clear();
   replacements.clear();
+  norms.clear();
   covered.clear();
   // Ops with a root, and those that are only copies, casts and arithmetic away
   // from one.
@@ -474,5 +414,6 @@ void RaiseNorms::runOnOperation() {
     while (op)
       op = raiseIn(op);
   }
+  raiseStatisticsOfNorms();
   reportMisses();
 }

@@ -221,6 +221,17 @@ bool flashnorm::isCentered(Element element) {
   return matchCentered(element, ignored).has_value();
 }
 
+std::optional<Centered> flashnorm::matchMeanOfRow(Element element,
+                                                  Precision &precision) {
+  Precision seen = precision;
+  std::string why;
+  std::optional<Mean> mean = matchMean(element, seen, why);
+  if (!mean)
+    return std::nullopt;
+  precision = seen;
+  return Centered{mean->term, mean->length};
+}
+
 bool flashnorm::isMeanOf(Element element, const RowStatistic &statistic,
                          Precision &precision) {
   Precision seen = precision;

@@ -46,7 +46,7 @@ struct RowStatistic {
   bool isRawMoments = false;
 };
 
-/// x - mean(x)
+/// x - mean(x), or what belongs to it.
 struct Centered {
   Element x;
   int64_t length;
@@ -60,6 +60,9 @@ std::optional<RowStatistic> matchRowStatistic(const Node &root, bool inverse,
 /// Roundings on the way are added to `precision` if `element` is centred.
 std::optional<Centered> matchCentered(Element element, Precision &precision);
 bool isCentered(Element element);
+
+/// mean(x), with roundings on the way added to `precision`.
+std::optional<Centered> matchMeanOfRow(Element element, Precision &precision);
 
 /// `element` is mean(x) of the statistic's rows.
 bool isMeanOf(Element element, const RowStatistic &statistic,

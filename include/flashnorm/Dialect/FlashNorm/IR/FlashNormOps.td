@@ -22,7 +22,7 @@ def FlashNorm_Shaped
 
 class FlashNorm_DpsOp<string mnemonic, list<Trait> traits = []>
     : Op<FlashNorm_Dialect, mnemonic, !listconcat(traits, [
-        AttrSizedOperandSegments, DestinationStyleOpInterface,
+        DestinationStyleOpInterface,
         DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
         DeclareOpInterfaceMethods<ConditionallySpeculatable>])> {
@@ -35,7 +35,7 @@ class FlashNorm_DpsOp<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-def FlashNorm_RMSNormOp : FlashNorm_DpsOp<"rms_norm"> {
+def FlashNorm_RMSNormOp : FlashNorm_DpsOp<"rms_norm", [AttrSizedOperandSegments]> {
   let summary = "root mean square normalisation over the last dimension";
   let description = [{
     ```
@@ -82,7 +82,7 @@ def FlashNorm_RMSNormOp : FlashNorm_DpsOp<"rms_norm"> {
   let hasCanonicalizer = 1;
 }
 
-def FlashNorm_LayerNormOp : FlashNorm_DpsOp<"layer_norm"> {
+def FlashNorm_LayerNormOp : FlashNorm_DpsOp<"layer_norm", [AttrSizedOperandSegments]> {
   let summary = "layer normalisation over the last dimension";
   let description = [{
     ```
@@ -129,27 +129,84 @@ def FlashNorm_LayerNormOp : FlashNorm_DpsOp<"layer_norm"> {
   let hasCanonicalizer = 1;
 }
 
-def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul"> {
+def FlashNorm_RowStatisticsOp : FlashNorm_DpsOp<"row_statistics"> {
+  let summary = "what a norm computes of each row, by itself";
+  let description = [{
+    ```
+    mean[i] = mean_j(x[i,j])                                      // layer
+    rstd[i] = 1 / sqrt(mean_j((x[i,j] - mean[i])^2) + eps)        // layer
+    rstd[i] = 1 / sqrt(mean_j(x[i,j]^2) + eps)                    // rms
+    ```
+    `i` stands for all leading dimensions. Computed in f32 (f64 when x is f64).
+    One such op serves all readers of one norm; a `flashnorm.matmul` takes rstd
+    as its `row_scale`. With `drops_constant_rows`, for that use, rstd is 0 where
+    the variance of a `layer` norm is 0 and eps is not.
+
+    - (C1) x has rank >= 1 and a static last dimension.
+    - (C2) rstd is the last init, mean the one before it, if there are two; they
+      have x's leading dimensions and are f32 (or f64).
+    - (C3) mean needs a `layer` norm.
+
+    ```mlir
+    %rstd = flashnorm.row_statistics ins(%x : tensor<?x256xbf16>)
+              outs(%init : tensor<?xf32>)
+              {norm = #flashnorm.norm<rms, eps = 1.000000e-05>} -> tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins FlashNorm_Shaped:$input,
+    Variadic<FlashNorm_Shaped>:$inits, FlashNorm_NormAttr:$norm,
+    UnitAttr:$drops_constant_rows);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $input `:` type($input) `)`
+    `outs` `(` $inits `:` type($inits) `)` attr-dict
+    (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = dpsDeclaration # [{
+    /// The mean is a result too, the first one.
+    bool returnsMean() { return getInits().size() > 1; }
+  }];
+  let hasCanonicalizer = 1;
+}
+
+def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul", [AttrSizedOperandSegments]> {
   let summary = "matrix multiplication with norms and an epilogue";
   let description = [{
     ```
     acc[i,j] = sum_k x[i,k] * W[k,j]             // in f32
-    acc[i,j] = acc[i,j] * (1 / sqrt(mean_k(x[i,k]^2) + eps)) // pre_norm, rms
+    acc[i,j] = acc[i,j] * rstd(x[i])             // pre_norm
+    acc[i,j] = acc[i,j] * row_scale[i]
     sum[i,j] = activation(acc[i,j] + bias[j]) + residual[i,j]
     y[i,j]   = post_norm_j(sum[i,j]) * norm_weight[j] + norm_bias[j]
+    stat[i]  = rstd(y[i])                        // statistics
     ```
-    `i` stands for all leading dimensions. Everything after the product runs in
-    f32 (f64 for f64 inputs) and is rounded once, to the type of the result.
-    The pre-norm has no weight of its own: it is folded into W, or applied to x
-    before. With `transpose_weight`, W is stored [N,K].
+    `i` stands for all leading dimensions; `rstd` is what the norm of the
+    attribute, `rms` or `layer`, scales rows by, so that a `stat` can be the
+    `row_scale` of another matmul in place of its pre-norm. Everything after the product
+    runs in f32 (f64 for f64 inputs) and is rounded once, to the type of the
+    result; `statistics` are of y as it is rounded. The pre-norm has no weight of
+    its own: it is folded into W, or applied to x before. With
+    `transpose_weight`, W is stored [N,K].
+
+    A `layer` pre-norm does not subtract the mean: a W whose columns sum to zero
+    does not see it. For another W,
+    `column_sums` are the sums of its columns, and
+    `acc[i,j] = (acc[i,j] - mean(x[i]) * column_sums[j]) * rstd(x[i])`.
+    A row of equal elements, which a layer norm turns into zeros, would become
+    what the product was rounded by, over sqrt(eps): where the variance is 0 and
+    eps is not, this `rstd` is 0.
 
     - (C1) x has rank >= 2 and a static last dimension K; W is a static matrix
       [K,N], or [N,K] with `transpose_weight`; x and W have one element type.
     - (C2) y has x's leading dimensions and N; so have residual and the
       optional second init, which receives `sum`.
-    - (C3) bias, norm_weight and norm_bias are vectors of length N; the latter
-      two need a post_norm, and norm_bias a `layer` one.
-    - (C4) pre_norm is `rms`.
+    - (C3) bias, norm_weight, norm_bias and column_sums are vectors of length N;
+      norm_weight and norm_bias need a post_norm, norm_bias a `layer` one.
+    - (C4) column_sums need a `layer` pre_norm.
+    - (C5) row_scale has x's leading dimensions, is f32 (or f64), and stands in
+      for a pre_norm: not both.
+    - (C6) with `statistics`, the last init receives `stat`; it has x's leading
+      dimensions and is f32 (or f64). Not with a post_norm.
 
     ```mlir
     %y = flashnorm.matmul ins(%x, %w : tensor<?x512xbf16>, tensor<256x512xbf16>)
@@ -160,6 +217,8 @@ def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul"> {
   }];
   let arguments = (ins
     FlashNorm_Shaped:$input, FlashNorm_Shaped:$weight,
+    Optional<FlashNorm_Shaped>:$row_scale,
+    Optional<FlashNorm_Shaped>:$column_sums,
     Optional<FlashNorm_Shaped>:$bias, Optional<FlashNorm_Shaped>:$residual,
     Optional<FlashNorm_Shaped>:$norm_weight,
     Optional<FlashNorm_Shaped>:$norm_bias,
@@ -167,12 +226,15 @@ def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul"> {
     UnitAttr:$transpose_weight,
     OptionalAttr<FlashNorm_NormAttr>:$pre_norm,
     OptionalAttr<FlashNorm_NormAttr>:$post_norm,
+    OptionalAttr<FlashNorm_NormAttr>:$statistics,
     DefaultValuedAttr<FlashNorm_ActivationAttr,
                       "::flashnorm::Activation::None">:$activation,
     OptionalAttr<FlashNorm_PlanAttr>:$plan);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     `ins` `(` $input `,` $weight `:` type($input) `,` type($weight) `)`
+    (`row_scale` `(` $row_scale^ `:` type($row_scale) `)`)?
+    (`column_sums` `(` $column_sums^ `:` type($column_sums) `)`)?
     (`bias` `(` $bias^ `:` type($bias) `)`)?
     (`residual` `(` $residual^ `:` type($residual) `)`)?
     (`norm_weight` `(` $norm_weight^ `:` type($norm_weight) `)`)?
@@ -182,7 +244,11 @@ def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul"> {
   }];
   let extraClassDeclaration = dpsDeclaration # [{
     /// `sum` is a result too.
-    bool returnsSum() { return getInits().size() > 1; }
+    bool returnsSum() {
+      return getInits().size() > (returnsStatistics() ? 2 : 1);
+    }
+    /// `stat` is a result too, the last one.
+    bool returnsStatistics() { return getStatistics().has_value(); }
     /// Columns of W.
     int64_t getN() {
       return ::llvm::cast<::mlir::ShapedType>(getWeight().getType())
@@ -194,14 +260,15 @@ def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul"> {
           .getDimSize(getTransposeWeight() ? 1 : 0);
     }
     bool isPlain() {
-      return !getPreNorm() && !getPostNorm() && !getBias() && !getResidual() &&
-             getActivation() == Activation::None && !returnsSum();
+      return !getPreNorm() && !getRowScale() && !getPostNorm() && !getBias() &&
+             !getResidual() && getActivation() == Activation::None &&
+             getInits().size() == 1;
     }
   }];
   let hasCanonicalizer = 1;
 }
 
-def FlashNorm_LaunchOp : FlashNorm_DpsOp<"launch"> {
+def FlashNorm_LaunchOp : FlashNorm_DpsOp<"launch", [AttrSizedOperandSegments]> {
   let summary = "runs a compiled kernel";
   let description = [{
     Launches one kernel of a `gpu.module` or `gpu.binary` on whole arrays. How

@@ -7,6 +7,7 @@
 #ifndef FLASHNORM_DIALECT_FLASHNORM_TRANSFORMS_PASSES_TD
 #define FLASHNORM_DIALECT_FLASHNORM_TRANSFORMS_PASSES_TD
 
+include "flashnorm/Dialect/FlashNorm/Transforms/AlgebraPasses.td"
 include "mlir/Pass/PassBase.td"
 
 def CheckModulePass : Pass<"flashnorm-check-module", "::mlir::ModuleOp"> {
@@ -61,6 +62,15 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
     The last op may stand in the middle of a body; then the norm becomes an input
     of that body.
 
+    Where others read the mean or the reciprocal root of the rows, they become
+    results of the norm:
+
+    ```mlir
+    %y, %rstd = flashnorm.rms_norm ins(%x : tensor<8x64xf32>)
+                  outs(%e, %s : tensor<8x64xf32>, tensor<8xf32>)
+                  {eps = 1.000000e-05 : f64} -> tensor<8x64xf32>, tensor<8xf32>
+    ```
+
     A row may be several trailing dimensions of static size: it is collapsed into
     one for the norm op, and expanded again. Where the type of x or of a weight
     does not say how long a row is, but the loops that read it do, it is cast.
@@ -74,8 +84,8 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
     Left alone: intermediate values with other users keep the ops that compute
     them. A weight or bias of another shape is applied after the norm. So is an
     f32 weight after a rounding to bf16, which is neither position of the cast.
-    Statistics that are returned are computed by the ops that did so before: a
-    norm with such results would not be fused. A sum over other dimensions than
+    Statistics in another type than f32 (f64 if x is), or read in front of the
+    norm, are computed by the ops that did so before. A sum over other dimensions than
     the last is raised only if x is a transposition of a tensor that has them last.
 
     Numerics: statistics are computed in f32 (in f64 if x is f64) in an order of
@@ -87,7 +97,8 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
 
     Remarks (category `flashnorm-raise-norms`): `NormRaised`; `NormNotRaised`,
     with the condition that does not hold, for each root of a sum of squares that
-    no norm has used.
+    no norm has used; `StatisticsRaised`, and `StatisticsNotRaised` for what is
+    read in front of its norm.
   }];
   let dependentDialects = ["::flashnorm::FlashNormDialect",
                            "::mlir::arith::ArithDialect",
@@ -96,6 +107,7 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
   let statistics = [
     Statistic<"numFound", "found", "Number of roots of sums of squares">,
     Statistic<"numRaised", "raised", "Number of norms raised">,
+    Statistic<"numStatistics", "statistics", "Number of statistics raised">,
     Statistic<"numDeclined", "declined", "Number of such roots left alone">];
 }
 
@@ -206,90 +218,6 @@ def FuseEpiloguesPass : Pass<"flashnorm-fuse-epilogues", "::mlir::func::FuncOp">
                            "::mlir::tensor::TensorDialect"];
 }
 
-def FoldNormWeightPass : Pass<"flashnorm-fold-norm-weight", "::mlir::ModuleOp"> {
-  let summary = "folds the weight of an RMSNorm into the matmuls that follow it";
-  let description = [{
-    `(x * rstd * g) W = (x * rstd) (diag(g) W)`: a norm's weight can be moved
-    into the weight of the matmuls that read its result. Only a norm without one
-    can be computed after the multiplication; `--flashnorm-fuse-norms` does this
-    for the norms that it computes there. This pass does it wherever it can.
-
-    Weights are usually arguments. Where the caller promises the same values on
-    every call (`flashnorm.frozen`), the product is computed once, in a generated
-    function that the caller runs before the first call:
-
-    ```mlir
-    // Before
-    func.func @f(%x: tensor<?x256xbf16>,
-                 %g: tensor<256xbf16> {flashnorm.frozen},
-                 %w: tensor<256x512xbf16> {flashnorm.frozen}) -> tensor<?x512xbf16> {
-      ...
-      %n = flashnorm.rms_norm ins(%x : ...) weight(%g : ...) outs(...) ...
-      %y = flashnorm.matmul ins(%n, %w : ...) outs(...) ...
-
-    // After
-    func.func @f(%x: tensor<?x256xbf16>,
-                 %g: tensor<256xbf16> {flashnorm.frozen},
-                 %w: tensor<256x512xbf16> {flashnorm.frozen},
-                 %p: tensor<256x512xbf16> {flashnorm.prepared = 0 : i64})
-        -> tensor<?x512xbf16>
-        attributes {flashnorm.prepare_weights = @f_prepare_weights} {
-      ...
-      %n = flashnorm.rms_norm ins(%x : ...) outs(...) ...
-      %y = flashnorm.matmul ins(%n, %p : ...) outs(...) ...
-
-    func.func @f_prepare_weights(%g: tensor<256xbf16> {flashnorm.source = 1 : i64},
-                                 %w: tensor<256x512xbf16> {flashnorm.source = 2 : i64})
-        -> tensor<256x512xbf16> {
-      %p = call @weight_product(%g, %w) ...
-    func.func private @weight_product(...) // linalg; shared by products of these types
-    ```
-
-    New arguments come after the old ones, and no old one is removed or changed:
-    a weight that is also used elsewhere stays as it is. `flashnorm.prepared`
-    is the index of the result of the prepare function that the caller passes,
-    `flashnorm.source` the index of the entry's argument that the prepare
-    function gets. An existing prepare function is extended. Constants take part
-    too: beside a frozen argument they are copied into the prepare function, and
-    a product of two constants of at most 1 MB is a constant again.
-
-    Preconditions, for each norm: an `rms_norm` with a weight; all uses of its
-    result are the input of a `flashnorm.matmul` without a norm before it,
-    possibly through reshapes of the leading dimensions; its weight and theirs
-    are arguments with `flashnorm.frozen`, constants, or computed from such by a
-    few operations (reshapes, 1 + g), which the prepare function then repeats; W is
-    not f16, whose range the product easily leaves; nothing else in the module
-    calls or refers to the function, or to its prepare function; where the weight
-    is a constant, a predicted error of at most 1.05 times the original's; where W
-    is rounded and not known, at least 1024 elements of it, and K of at least 64 in
-    front of a post-norm. All consumers are changed or none.
-
-    Numerics: changes rounding. `g * W` is computed in f32 (f64 when a factor
-    is) and rounded to the type of W; a shift of less than half an ulp for each
-    column keeps the sum of its errors small, which is what counts where x has a
-    mean far from zero (`WeightProduct.cpp` has the formula). The norm's own
-    product is rounded without `g`. So the rounding of W' takes the place of that
-    of `g * x`, where the norm is fused after this, and is as large for most
-    values. Where an element of `g` is 1.5 times a power of two it is 1.11 times
-    as large (RMS), as ties are frequent, and a bf16 result at most 1.054 times
-    as far off. For a constant `g` this is predicted and declined beyond 1.05;
-    the values of a frozen argument are not known. A power of two rounds nothing.
-
-    Remarks (category `flashnorm-fold-norm-weight`): `NormWeightFolded` for each
-    folded weight, `NormWeightKept` for each norm with a weight in front of a
-    matmul that keeps it, with the reason.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::flashnorm::FlashNormDialect",
-                           "::mlir::linalg::LinalgDialect",
-                           "::mlir::math::MathDialect",
-                           "::mlir::tensor::TensorDialect"];
-  let statistics = [
-    Statistic<"numFolded", "folded", "norm weights folded into matmuls">,
-    Statistic<"numPrepared", "prepared", "weights made by prepare functions">,
-    Statistic<"numKept", "kept", "norm weights kept in front of a matmul">];
-}
-
 def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::ModuleOp"> {
   let summary = "fuses norms with the matmuls before or after them";
   let description = [{
@@ -355,6 +283,7 @@ def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::ModuleOp"> {
                            "::flashnorm::FlashNormDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_90a\"", "target chip">,

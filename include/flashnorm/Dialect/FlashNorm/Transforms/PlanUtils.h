@@ -23,8 +23,9 @@ std::optional<ElementType> getPlannerType(mlir::Type type);
 std::string describeUnknownType(mlir::Type type);
 
 /// Describes an op to the planner. Fails when an operand or result has an
-/// element type that the planner has no word for (f64, f8, …); `reason` then
-/// names it.
+/// element type that the planner has no word for (f64, f8, …), or the op does
+/// what no kernel can: scale rows from outside, subtract means from the
+/// product, return statistics. `reason` then names it.
 mlir::FailureOr<Problem> getProblem(MatmulOp op, std::string &reason);
 
 /// Elements from one row of an op's matrix operand to the next, leading sizes
