@@ -69,6 +69,7 @@ def run(emulator, case, options, directory):
     done = subprocess.run(
         [emulator, path("form.ptx"), "--entry=form", f"--grid={case.grid}",
          f"--block={case.block}", f"--cluster={case.cluster}",
+         f"--repeat={case.repeat}",
          *("--arg=" + a for a in arguments), *options],
         capture_output=True, text=True, timeout=300)
     if done.returncode:
