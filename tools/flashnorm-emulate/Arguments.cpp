@@ -134,7 +134,7 @@ Expected<Buffer> ArgumentParser::parseBuffer(StringRef kind,
   if (!type)
     return fail("the type '" + typeName + "' is not known");
   auto shape = parseSizes<int64_t>(shapeText);
-  if (!shape)
+  if (!shape || llvm::any_of(*shape, [](int64_t size) { return size < 0; }))
     return fail("'" + shapeText + "' is no shape; it is like 256 or 16x32");
   buffer.array.type = type->numpy;
   buffer.array.itemSize = type->size;

@@ -22,6 +22,7 @@ using llvm::createStringError;
 using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
+using llvm::Twine;
 namespace cl = llvm::cl;
 
 static constexpr const char *overview =
@@ -214,6 +215,13 @@ static Expected<std::vector<EmulatorOptions>> readOptions() {
   if (!line->repeat || !line->numSMs)
     return createStringError(line->repeat ? "--sms=0: no multiprocessor is left"
                                           : "--repeat=0: nothing is launched");
+  // Launches and schedules are listed before the first one runs.
+  constexpr uint32_t most = 65536;
+  if (line->repeat > most || line->seeds > most)
+    return createStringError(
+        "--" + Twine(line->repeat > most ? "repeat" : "seeds") + "=" +
+        Twine(line->repeat > most ? line->repeat : line->seeds) + ": at most " +
+        Twine(most));
   std::vector<EmulatorOptions> schedules;
   llvm::SmallVector<StringRef> names;
   StringRef(line->schedule).split(names, ',');

@@ -12,8 +12,9 @@ not end, or when the results differ from the intact kernel's.
 Survivors that FILE does not list with a reason count against the score. FILE
 has one kind of survivor a line: CLASS OPERATOR KIND ORDINAL  REASON. CLASS is
 equivalent, redundant or gap; KIND is the --kind of the entry; ORDINAL counts the
-operator's sites in the entry. All are patterns with *. The exit status is 0 when at least --threshold percent (95) of the
-mutants that are not equivalent are caught and every survivor is listed.
+operator's sites in the entry. All are patterns with *. The exit status is 0 when
+at least --threshold percent (95) of the mutants that are not equivalent are
+caught and every survivor is listed.
 """
 
 import argparse
@@ -249,6 +250,14 @@ def make_manifest_mutants(manifest, entry):
 # --- Running ---------------------------------------------------------------
 
 
+def read_text(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f"cannot read {path}: {error}")
+
+
 class Runner:
     def __init__(self, options, directory):
         self.options = options
@@ -282,6 +291,9 @@ class Runner:
                                   timeout=self.options.timeout)
         except subprocess.TimeoutExpired:
             return "hang", "", {}
+        except OSError as error:
+            sys.exit(f"cannot run {self.options.emulator}: {error.strerror}; "
+                     "--emulator=PATH says where it is")
         results = {}
         for i, path in files.items():
             if os.path.exists(path):
@@ -296,13 +308,21 @@ class Runner:
 SCHEDULES = "lazy,eager,random:3,random:7"
 
 
+CLASSES = ("equivalent", "redundant", "gap")
+
+
 def read_survivors(path):
     known = []
-    if path:
-        for line in open(path):
-            line = line.split("#")[0].strip()
-            if line:
-                known.append(line.split(None, 4))
+    for number, line in enumerate(read_text(path).splitlines() if path else
+                                  (), 1):
+        line = line.split("#")[0].strip()
+        if not line:
+            continue
+        fields = line.split(None, 4)
+        if len(fields) < 5 or fields[0] not in CLASSES:
+            sys.exit(f"{path}:{number}: not like CLASS OPERATOR KIND ORDINAL "
+                     f"REASON, where CLASS is one of {', '.join(CLASSES)}")
+        known.append(fields)
     return known
 
 
@@ -345,17 +365,28 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
-    with open(options.ptx) as file:
-        text = file.read()
-    with open(options.manifest) as file:
-        manifest = json.load(file)
+    text = read_text(options.ptx)
+    try:
+        manifest = json.loads(read_text(options.manifest))
+        names = [kernel["name"] for kernel in manifest["kernels"]]
+    except (ValueError, KeyError, TypeError) as error:
+        sys.exit(f"{options.manifest} is no manifest: {error!r}")
+    if options.entry not in names:
+        sys.exit(f"{options.manifest} has no kernel {options.entry}; it has " +
+                 ", ".join(names))
+    try:
+        operator = re.compile(options.operator or "")
+    except re.error as error:
+        sys.exit(f"--operator={options.operator}: {error}")
     mutants = [(m, ptx, manifest) for m, ptx in
                make_mutants(text, options.entry)]
     mutants += [(m, text, changed) for m, changed in
                 make_manifest_mutants(manifest, options.entry)]
-    if options.operator:
-        mutants = [m for m in mutants
-                   if re.search(options.operator, m[0].operator)]
+    mutants = [m for m in mutants if operator.search(m[0].operator)]
+    if not mutants:
+        sys.exit(f"{options.entry} has nothing to damage" +
+                 (f" by --operator={options.operator}" if options.operator
+                  else ""))
     if options.sample and options.sample < len(mutants):
         mutants = random.Random(options.sample_seed).sample(mutants,
                                                             options.sample)
@@ -409,9 +440,12 @@ def main():
     print("  by: " + ", ".join(f"{which} {count}" for which, count in
                                faults.most_common()))
     if options.report:
-        with open(options.report + ".partial", "w") as file:
-            json.dump(report, file, indent=1)
-        os.replace(options.report + ".partial", options.report)
+        try:
+            with open(options.report + ".partial", "w") as file:
+                json.dump(report, file, indent=1)
+            os.replace(options.report + ".partial", options.report)
+        except OSError as error:
+            sys.exit(f"cannot write {options.report}: {error.strerror}")
     sys.exit(score < options.threshold or unlisted > 0)
 
 

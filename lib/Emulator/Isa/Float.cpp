@@ -198,6 +198,10 @@ static void emitTestp(InstructionEmitter &e) {
   auto below = [&](uint64_t bound) {
     return e.b.CreateICmpULT(magnitude, e.constant(bits, bound));
   };
+  auto isSubnormal = [&] {
+    return e.b.CreateAnd(below(smallest),
+                         e.b.CreateICmpNE(magnitude, e.constant(bits, 0)));
+  };
   Value *result = nullptr;
   switch (e.site.get(0)) {
   case 0: // finite
@@ -212,12 +216,11 @@ static void emitTestp(InstructionEmitter &e) {
   case 3: // notanumber
     result = e.b.CreateNot(below(infinity + 1));
     break;
-  case 4: // normal
-    result = e.b.CreateAnd(below(infinity), e.b.CreateNot(below(smallest)));
+  case 4: // normal; PTX counts zero among these
+    result = e.b.CreateAnd(below(infinity), e.b.CreateNot(isSubnormal()));
     break;
-  default: // subnormal; zero is none
-    result = e.b.CreateAnd(below(smallest),
-                           e.b.CreateICmpNE(magnitude, e.constant(bits, 0)));
+  default:
+    result = isSubnormal();
     break;
   }
   e.write(0, result);

@@ -55,7 +55,7 @@ class Case:
     def __init__(self, family, name, ptx, words, expected, block=32, grid=1,
                  cluster=1, smem=0, relative=0.0, absolute=0.0, bounds=None,
                  element=F32, words64=False, map=None,
-                 tensor=None, stores=False):
+                 tensor=None, stores=False, repeat=1):
         self.family, self.name, self.ptx = family, name, ptx
         self.words, self.expected = words, expected
         self.block, self.grid = block, grid
@@ -66,6 +66,7 @@ class Case:
         # A map of a third array is the first parameter; where the kernel
         # stores, that array is the output.
         self.map, self.tensor, self.stores = map, tensor, stores
+        self.repeat = repeat  # launches in a row, which may overlap
 
     def is_exact(self):
         return not (self.relative or self.absolute or self.bounds)
@@ -116,8 +117,8 @@ class Case:
         return True
 
     def describe_input(self, i):
-        """Of elementwise forms; of others, what is there."""
-        if self.family != "elementwise":
+        """Of forms of one thread each; of others, what is there."""
+        if self.family not in ("elementwise", "integer"):
             return "of the whole kernel"
         count = len(self.words) // 3
         return ", ".join(f"0x{self.words[k * count + i]:08x}"

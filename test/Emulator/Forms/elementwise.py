@@ -75,13 +75,17 @@ TEMPLATE = """.version 8.6
 CASES = []
 
 
-def add(name, kind, body, expected, around_one=False, **options):
+def make(family, name, kind, body, expected, around_one=False, **options):
     """`expected` maps the bits of a, b and c to those of the result."""
     operands = [inputs(kind, seed, around_one) for seed in (1, 2, 3)]
     ptx = TEMPLATE.format(b=4 * COUNT, c=8 * COUNT, body=body)
     results = [expected(*values) for values in zip(*operands)]
-    CASES.append(Case("elementwise", name, ptx, sum(operands, []), results,
-                      block=COUNT, **options))
+    return Case(family, name, ptx, sum(operands, []), results, block=COUNT,
+                **options)
+
+
+def add(*arguments, **options):
+    CASES.append(make("elementwise", *arguments, **options))
 
 
 def halves(function):

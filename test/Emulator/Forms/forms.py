@@ -4,10 +4,12 @@ import base64
 import hashlib
 import importlib
 import json
+import os
 import struct
 import zlib
 
-FAMILIES = {"elementwise": "elementwise", "mma": "matrices",
+FAMILIES = {"elementwise": "elementwise", "integer": "integers",
+            "warp": "warps", "map": "maps", "mma": "matrices",
             "ldmatrix": "matrices", "wgmma": "warpgroups", "copy": "copies",
             "tensor": "copies"}
 
@@ -32,6 +34,8 @@ def fingerprint(case):
              repr((case.grid, case.block, case.cluster))]
     if is_predictable(case):
         parts.append(repr(case.expected))
+    if case.repeat > 1:
+        parts.append(repr(case.repeat))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
@@ -43,14 +47,24 @@ def subtract(words, case, sign):
             for w, e in zip(words, case.expected)]
 
 
-def write_recorded(path, device, outputs):
-    """`outputs`: pairs of a case and the words it wrote."""
-    entries = {case.name: {
+def write_recorded(path, device, outputs, keep=False):
+    """`outputs`: pairs of a case and the words it wrote. What else the file
+    has stays if `keep`, unless there is no such case any more."""
+    entries = {}
+    if keep and os.path.exists(path):
+        with open(path) as file:
+            old = json.load(file)
+        if old["device"] != device:
+            raise ValueError(f"{path} is of a {old['device']}, not {device}")
+        names = {case.name for case in get_cases()}
+        entries = {name: entry for name, entry in old["outputs"].items()
+                   if name in names}
+    entries.update({case.name: {
         "fingerprint": fingerprint(case),
         "words": base64.b64encode(zlib.compress(
             struct.pack(f"<{len(words)}I", *subtract(words, case, 1)),
             9)).decode()}
-        for case, words in outputs}
+        for case, words in outputs})
     with open(path, "w") as file:
         json.dump({"device": device, "outputs": entries}, file, indent=0)
         file.write("\n")

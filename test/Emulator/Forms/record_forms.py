@@ -3,6 +3,7 @@
 
   record_forms.py FILE [--family=NAME] [--check]
 
+With --family, what FILE has of the other families stays.
 Needs the driver (libcuda) and a device of compute capability 9.0; no CUDA
 toolkit, no packages. --check also compares with the references.
 """
@@ -90,8 +91,9 @@ class Driver:
 
 
 class LaunchAttribute(ctypes.Structure):
-    """CUlaunchAttribute with the value of CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-    (4)."""
+    """CUlaunchAttribute: CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION (4), or
+    CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION (6), whose value is
+    in `x`."""
 
     _fields_ = [("id", c_int), ("pad", c_int), ("x", c_uint32),
                 ("y", c_uint32), ("z", c_uint32), ("rest", c_uint32 * 13)]
@@ -122,12 +124,19 @@ def run(driver, case):
     parameters.append(upload([0xDEADBEEF] * count))
     addresses = (ctypes.c_void_p * len(parameters))(
         *(ctypes.addressof(p) for p in parameters))
-    attribute = LaunchAttribute(id=4, x=case.cluster, y=1, z=1)
+    attributes = (LaunchAttribute * 2)()
+    count = 0
+    if case.cluster > 1:
+        attributes[count] = LaunchAttribute(id=4, x=case.cluster, y=1, z=1)
+        count += 1
+    if case.repeat > 1:
+        attributes[count] = LaunchAttribute(id=6, x=1)
+        count += 1
     config = LaunchConfig(case.grid, 1, 1, case.block, 1, 1, 0, None,
-                          ctypes.pointer(attribute),
-                          1 if case.cluster > 1 else 0)
-    driver.call("cuLaunchKernelEx", ctypes.byref(config), function, addresses,
-                None)
+                          attributes, count)
+    for _ in range(case.repeat):
+        driver.call("cuLaunchKernelEx", ctypes.byref(config), function,
+                    addresses, None)
     driver.call("cuCtxSynchronize")
     result = driver.download(tensor if case.stores else parameters[-1],
                              len(case.expected))
@@ -182,7 +191,8 @@ def main():
         for case, words in outputs:
             if problem := case.differs(words, case.expected):
                 print(f"{case.name}: {problem}")
-    forms.write_recorded(args.file, driver.name, outputs)
+    forms.write_recorded(args.file, driver.name, outputs,
+                         keep=args.family is not None)
     print(f"{len(outputs)} recorded, {failed} failed")
     sys.exit(failed > 0)
 

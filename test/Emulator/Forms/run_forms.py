@@ -5,11 +5,10 @@
                [--schedules=lazy,random:1] [--recorded=FILE]
                [-- EMULATOR-OPTIONS...]
 
-Without --recorded, outputs are compared with references that Python computes
-from the definition of each instruction. With it, they are compared with what
-record_forms.py recorded on a device: bit by bit, except that approximations
-may differ by twice their documented error, and matrix products by twice the
-error of sums that truncate.
+Outputs are compared with references that Python computes from the definition
+of each instruction, and with --recorded, with what record_forms.py recorded on
+a device, too: bit by bit, except that approximations may differ by twice their
+documented error, and matrix products by twice the error of sums that truncate.
 """
 
 import argparse
@@ -69,6 +68,7 @@ def run(emulator, case, options, directory):
     done = subprocess.run(
         [emulator, path("form.ptx"), "--entry=form", f"--grid={case.grid}",
          f"--block={case.block}", f"--cluster={case.cluster}",
+         f"--repeat={case.repeat}",
          *("--arg=" + a for a in arguments), *options],
         capture_output=True, text=True, timeout=300)
     if done.returncode:
@@ -94,25 +94,29 @@ def main():
     failed = ran = 0
     with tempfile.TemporaryDirectory() as directory:
         for case in cases:
-            reference = case.expected
+            # What to compare with, by how much an approximation may be off.
+            references = [("the definition", case.expected, 1.0)]
             if recorded is not None:
                 if case.name not in recorded:
                     print(f"{case.name}: not recorded")
                     failed += 1
-                    continue
-                reference = recorded[case.name]
+                else:
+                    references.append(("the device", recorded[case.name], 2.0))
             for schedule in args.schedules.split(","):
-                try:
-                    problem = case.differs(
-                        run(args.emulator, case,
-                            ["--schedule=" + schedule, *options], directory),
-                        reference, 2.0 if recorded is not None else 1.0)
-                except RuntimeError as error:
-                    problem = str(error)
                 ran += 1
-                if problem:
-                    print(f"{case.name}, {schedule}: {problem}", flush=True)
+                try:
+                    words = run(args.emulator, case,
+                                ["--schedule=" + schedule, *options],
+                                directory)
+                except RuntimeError as error:
+                    print(f"{case.name}, {schedule}: {error}", flush=True)
                     failed += 1
+                    continue
+                for name, reference, slack in references:
+                    if problem := case.differs(words, reference, slack):
+                        print(f"{case.name}, {schedule}, by {name}: {problem}",
+                              flush=True)
+                        failed += 1
     print(f"{ran} runs, {failed} wrong")
     sys.exit(failed > 0 or ran == 0)
 

@@ -35,6 +35,29 @@ def get_rows(kind):
             if fnmatch.fnmatchcase(kind, pattern)][-1]
 
 
+def compile_kernels(options, chip, out):
+    """The functions of a chip's file, and what they were compiled to."""
+    source = os.path.join(HERE, "Inputs", chip + ".mlir")
+    compiler = os.path.join(options.bin, "flashnorm-compile")
+    try:
+        done = subprocess.run([compiler, source, "--chip=" + chip,
+                               "--no-cubin", "--quiet", "-o", out],
+                              capture_output=True, text=True)
+    except OSError as error:
+        sys.exit(f"cannot run {compiler}: {error.strerror}; --bin=DIR says "
+                 "where the programs are")
+    if done.returncode:
+        sys.exit(f"{compiler} failed on {source}:\n{done.stderr.strip()}")
+    with open(source) as file:
+        functions = re.findall(r"func.func @(\w+)", file.read())
+    with open(os.path.join(out, "manifest.json")) as file:
+        kernels = json.load(file)["kernels"]
+    if len(functions) != len(kernels):
+        sys.exit(f"{source} has {len(functions)} functions, of which "
+                 f"{len(kernels)} kernels were made; each is to be one")
+    return list(zip(functions, kernels))
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -44,22 +67,20 @@ def main():
     parser.add_argument("--reports", help="directory for a JSON file per kind")
     parser.add_argument("options", nargs="*")
     options = parser.parse_args()
+    if options.jobs < 1:
+        sys.exit(f"--jobs={options.jobs}: at least one is needed")
+    if options.reports:
+        try:
+            os.makedirs(options.reports, exist_ok=True)
+        except OSError as error:
+            sys.exit(f"--reports={options.reports}: {error.strerror}")
     with tempfile.TemporaryDirectory() as directory:
-        commands = []
+        commands, kinds = [], []
         for chip in ("sm_90a", "sm_80"):
-            source = os.path.join(HERE, "Inputs", chip + ".mlir")
             out = os.path.join(directory, chip)
-            subprocess.run([os.path.join(options.bin, "flashnorm-compile"),
-                            source, "--chip=" + chip, "--no-cubin", "--quiet",
-                            "-o", out], check=True)
-            with open(source) as file:
-                functions = re.findall(r"func.func @(\w+)", file.read())
-            with open(os.path.join(out, "manifest.json")) as file:
-                kernels = json.load(file)["kernels"]
-            # One kernel for each function, in order.
-            assert len(functions) == len(kernels)
-            for function, kernel in zip(functions, kernels):
+            for function, kernel in compile_kernels(options, chip, out):
                 kind = f"{chip}/{function}"
+                kinds.append(kind)
                 if not fnmatch.fnmatchcase(kind, options.kinds):
                     continue
                 command = [sys.executable, "-B", TOOL,
@@ -76,7 +97,8 @@ def main():
                         options.reports, kind.replace("/", "-") + ".json"))
                 commands.append(command)
         if not commands:
-            sys.exit(f"no kind matches {options.kinds}")
+            sys.exit(f"--kinds={options.kinds}: no kind matches; there are " +
+                     ", ".join(kinds))
 
         def run(command):
             return subprocess.run(command, stdout=subprocess.PIPE,
