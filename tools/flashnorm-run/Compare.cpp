@@ -70,6 +70,10 @@ static Difference measure(const Array &actual, const Array &reference) {
   return result;
 }
 
+double run::getError(const Array &actual, const Array &reference) {
+  return measure(actual, reference).error();
+}
+
 static std::string formatIndex(int64_t index, llvm::ArrayRef<int64_t> shape) {
   llvm::SmallVector<int64_t> position(shape.size());
   for (size_t dim = shape.size(); dim-- > 0;) {

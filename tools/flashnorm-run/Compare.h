@@ -31,6 +31,11 @@ bool compareResult(const ComparedResult &result, int64_t index,
                    std::optional<double> tolerance,
                    llvm::ArrayRef<DataType> types, llvm::raw_ostream &os);
 
+/// RMS of the difference, relative to the reference's RMS (absolute where that
+/// is zero), over the elements that are finite in the reference. Infinite when
+/// one of these is not finite in `actual`, though its type can hold it.
+double getError(const Array &actual, const Array &reference);
+
 /// Prints a result's shape, RMS and largest magnitude.
 void describeResult(const Array &result, int64_t index, llvm::raw_ostream &os);
 
