@@ -13,7 +13,7 @@
 namespace flashnorm::fuzz {
 
 /// Compiles programs for the CPU, many at a time, and compares four forms of
-/// each: as written and fused, both in their own types and in f64.
+/// each: as written and fused, both in f64 and, now and then, in their own types.
 ///
 /// In f64 there is next to no rounding: the fused form has to compute what the
 /// original does. In their own types, the fused form may not be much less
@@ -45,6 +45,7 @@ private:
   mlir::MLIRContext &context;
   Progress &progress;
   uint64_t seed;
+  uint64_t numBatches = 0;
   std::vector<Case> batch;
 };
 

@@ -329,7 +329,7 @@ int main(int argc, char **argv) {
                << progress.executed << " executed and compared, "
                << progress.executedFused << " of them with fused ops\n"
                << progress.upstream
-               << " crashes of MLIR with nothing of ours on the stack\n"
+               << " times MLIR crashed or made invalid IR by itself\n"
                << progress.findings << " findings\n";
   llvm::outs().flush();
   llvm::errs() << llvm::format("%.1f s\n", elapsed());

@@ -54,23 +54,6 @@ static LogicalResult verifyDestinationStyle(Operation *op) {
   return success();
 }
 
-/// Memory that is written is neither among `reads` nor written twice. Views of
-/// one buffer are not followed here.
-static LogicalResult verifyNoAlias(DestinationStyleOpInterface op,
-                                   ValueRange reads) {
-  if (op.hasPureTensorSemantics())
-    return success();
-  for (auto [i, init] : llvm::enumerate(op.getDpsInits())) {
-    if (llvm::is_contained(reads, init))
-      return op.emitOpError() << "init " << i
-                              << " is also an input, which would be read while "
-                                 "it is written";
-    if (llvm::is_contained(op.getDpsInits().take_front(i), init))
-      return op.emitOpError() << "init " << i << " is another init, too";
-  }
-  return success();
-}
-
 static LogicalResult verifyVector(Operation *op, Value vector, int64_t length,
                                   StringRef name) {
   if (!vector)
@@ -134,10 +117,7 @@ static LogicalResult verifyNorm(NormOp op, unsigned maxInits) {
       (op.getInits().size() != 1 && op.getInits().size() != maxInits))
     return op.emitOpError() << "needs 1 or " << maxInits << " inits, got "
                             << op.getInits().size();
-  unsigned numInputs = op->getNumOperands() - op.getInits().size();
-  if (failed(verifyDestinationStyle(op)) ||
-      failed(verifyNoAlias(cast<DestinationStyleOpInterface>(op.getOperation()),
-                           op->getOperands().take_front(numInputs))))
+  if (failed(verifyDestinationStyle(op)))
     return failure();
   ShapedType type = shapedType(op.getInput());
   if (type.getRank() < 1 || ShapedType::isDynamic(type.getShape().back()) ||
@@ -227,14 +207,6 @@ LogicalResult MatmulOp::verify() {
     return emitOpError() << "needs 1 or 2 inits, got " << getInits().size();
   if (failed(verifyDestinationStyle(*this)))
     return failure();
-  // The residual is read, element by element, where the result is written.
-  SmallVector<Value> reads{getInput(), getWeight()};
-  for (Value vector : {getBias(), getNormWeight(), getNormBias()})
-    if (vector)
-      reads.push_back(vector);
-  if (failed(verifyNoAlias(cast<DestinationStyleOpInterface>(getOperation()),
-                           reads)))
-    return failure();
   ShapedType x = shapedType(getInput()), w = shapedType(getWeight());
   // (C1)
   if (x.getRank() < 2 || ShapedType::isDynamic(x.getShape().back()))
@@ -294,8 +266,7 @@ LogicalResult LaunchOp::verify() {
         return emitOpError() << "operand " << i << " of type " << memref
                              << " is not in global memory, which is all that a "
                                 "kernel can be given";
-  // Whether an input is read in place, only the kernel knows.
-  return verifyNoAlias(cast<DestinationStyleOpInterface>(getOperation()), {});
+  return success();
 }
 
 bool flashnorm::isInGlobalMemory(MemRefType type) {

@@ -411,11 +411,11 @@ void flashnorm::splitWidening(RewriterBase &rewriter, Value tensor) {
       rewriter, loc,
       tensor::getMixedSizes(rewriter, loc, wide.getDpsInits()[0]),
       scalar.getType());
-  IRMapping mapping;
-  mapping.map(wide.getDpsInits()[0], init);
-  auto narrow = cast<linalg::GenericOp>(rewriter.clone(*wide, mapping));
+  auto narrow = cast<linalg::GenericOp>(rewriter.clone(*wide));
   Block *body = narrow.getBlock();
   rewriter.modifyOpInPlace(narrow, [&] {
+    // The init alone: the body may read that tensor as an input, too.
+    narrow.getDpsInitsMutable()[0].set(init);
     narrow->getResult(0).setType(
         RankedTensorType::get(type.getShape(), scalar.getType()));
     body->getArguments().back().setType(scalar.getType());

@@ -83,7 +83,7 @@ linalg::GenericOp flashnorm::narrowProducer(OpBuilder &builder, Type type,
                     .getDefiningOp<arith::ExtFOp>();
   BlockArgument out = op.getBlock()->getArguments().back();
   if (!extend || extend->getBlock() != op.getBlock() || !out.use_empty() ||
-      extend.getIn().getType() != type)
+      extend.getIn().getType() != type || !isNormType(type))
     return nullptr;
 
   OpBuilder::InsertionGuard guard(builder);
