@@ -13,7 +13,8 @@
 namespace flashnorm::fuzz {
 
 /// Compiles programs for the CPU, many at a time, and compares four forms of
-/// each: as written and fused, both in f64 and, now and then, in their own types.
+/// each: as written and fused, both in f64 and, now and then, in their own
+/// types.
 ///
 /// In f64 there is next to no rounding: the fused form has to compute what the
 /// original does. In their own types, the fused form may not be much less
