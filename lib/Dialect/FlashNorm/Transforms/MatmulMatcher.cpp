@@ -353,6 +353,15 @@ static FailureOr<MatmulMatch> matchRoles(const Contraction &contraction,
     reason = "the result's columns are not static";
     return failure();
   }
+  // Upstream's verifier lets a size of 0 pass for any.
+  int64_t width = 1;
+  for (int64_t size : columns)
+    width *= size;
+  if (width != match.sizeN) {
+    reason = llvm::formatv("the result has {0} columns but the weight {1}",
+                           width, match.sizeN);
+    return failure();
+  }
   Type accumulator = contraction.getResultType().getElementType();
   if (!isEpilogueType(accumulator)) {
     reason = llvm::formatv("the accumulator is {0}; kernels accumulate in f32",
