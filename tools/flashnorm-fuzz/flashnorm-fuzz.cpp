@@ -127,9 +127,11 @@ static void say(const std::string &line) {
 }
 
 void Fuzzer::report(uint64_t index, const Finding &finding) {
-  ++progress.findings;
-  say("finding: " + finding.kind + " in " + finding.where + ", case " +
-      std::to_string(index) + ": " + finding.message + "\n");
+  const bool upstream = finding.kind == "upstream-crash";
+  ++(upstream ? progress.upstream : progress.findings);
+  say((upstream ? "not ours: " : "finding: ") + finding.kind + " in " +
+      finding.where + ", case " + std::to_string(index) + ": " +
+      finding.message + "\n");
   if (output.empty())
     return;
   std::string path = output + "/" + finding.kind + "-" + std::to_string(seed) +
@@ -168,8 +170,8 @@ void Fuzzer::run(uint64_t begin, uint64_t end) {
     progress.setWhere("generate");
     limitTime(caseLimit);
     Random random(seed, index);
-    Program program = make(index, random);
     ++progress.cases;
+    Program program = make(index, random);
     progress.mutated += program.mutant;
     Random choices(seed + 1, index);
     std::optional<Finding> finding = passes.check(program, choices);
@@ -310,11 +312,8 @@ int main(int argc, char **argv) {
     if (auto finding = explain(status, progress)) {
       // Programs that wait to be run are lost with the worker.
       begin = std::min(progress.index + 1, stop);
-      if (isUpstream(*finding, progress)) {
+      if (isUpstream(*finding, progress))
         finding->kind = "upstream-crash";
-        ++progress.upstream;
-        --progress.findings;
-      }
       fuzzer.report(progress.index, *finding);
     }
   }
