@@ -56,6 +56,7 @@ llvm_config.add_tool_substitutions(
         "flashnorm-compile",
         "flashnorm-run",
         "flashnorm-emulate",
+        "flashnorm-fuzz",
         "flashnorm-bench",
     ],
     [config.flashnorm_tools_dir],

@@ -70,6 +70,10 @@ static Difference measure(const Array &actual, const Array &reference) {
   return result;
 }
 
+double run::getError(const Array &actual, const Array &reference) {
+  return measure(actual, reference).error();
+}
+
 static std::string formatIndex(int64_t index, llvm::ArrayRef<int64_t> shape) {
   llvm::SmallVector<int64_t> position(shape.size());
   for (size_t dim = shape.size(); dim-- > 0;) {
@@ -157,11 +161,28 @@ bool run::compareResult(const ComparedResult &result, int64_t index,
        << llvm::format("%g", original.get(fusedError.worst)) << ", f64 "
        << llvm::format("%g", reference.get(fusedError.worst)) << '\n';
 
+  // Infinities and NaNs go through a fused op as through the original.
+  int64_t notFinite = 0, hidden = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (std::isfinite(original.get(i)) || std::isfinite(reference.get(i)))
+      continue;
+    ++notFinite;
+    hidden += std::isfinite(fused.get(i));
+  }
+  if (notFinite)
+    os << "  not finite, in f64 and in the original: " << notFinite
+       << " elements; finite in the fused form: " << hidden << '\n';
+
   // In a chain of many roundings the original itself may be further from f64
   // than one op is allowed to be; the fused form need not be better than that.
   const double tolerance = requested.value_or(
       std::max(getDefaultTolerance(types), originalError.error()));
   bool passed = true;
+  if (hidden) {
+    os << "  FAIL: " << hidden
+       << " elements are finite where the original and f64 are not\n";
+    passed = false;
+  }
   if (count > 0 && fusedError.comparable == 0) {
     os << "  FAIL: f64 has no finite element, so that there is nothing to "
           "compare with\n";

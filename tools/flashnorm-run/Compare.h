@@ -24,12 +24,17 @@ struct ComparedResult {
 
 /// Prints the errors of a result, and returns whether it passes: its relative
 /// RMS error against f64 is at most `tolerance`, for large results at most 1.05
-/// times that of the original, and it is finite where f64 is. The tolerance
-/// when none is requested: the default for `types`, or the original's own error
-/// when that is larger.
+/// times that of the original; it is finite where f64 is, and nowhere where
+/// neither f64 nor the original is. The tolerance when none is requested: the
+/// default for `types`, or the original's own error when that is larger.
 bool compareResult(const ComparedResult &result, int64_t index,
                    std::optional<double> tolerance,
                    llvm::ArrayRef<DataType> types, llvm::raw_ostream &os);
+
+/// RMS of the difference, relative to the reference's RMS (absolute where that
+/// is zero), over the elements that are finite in the reference. Infinite when
+/// one of these is not finite in `actual`, though its type can hold it.
+double getError(const Array &actual, const Array &reference);
 
 /// Prints a result's shape, RMS and largest magnitude.
 void describeResult(const Array &result, int64_t index, llvm::raw_ostream &os);

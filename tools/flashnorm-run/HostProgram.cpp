@@ -212,8 +212,8 @@ static Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine() {
 }
 
 Expected<std::unique_ptr<HostProgram>>
-HostProgram::create(mlir::ModuleOp module,
-                    llvm::ArrayRef<StringRef> functions) {
+HostProgram::create(mlir::ModuleOp module, llvm::ArrayRef<StringRef> functions,
+                    const HostOptions &hostOptions) {
   std::unique_ptr<HostProgram> program(new HostProgram);
   for (StringRef name : functions) {
     auto function = module.lookupSymbol<mlir::func::FuncOp>(name);
@@ -256,7 +256,8 @@ HostProgram::create(mlir::ModuleOp module,
     return createStringError("invalid pass manager options");
   pm.addNestedPass<mlir::func::FuncOp>(
       mlir::createConvertElementwiseToLinalgPass());
-  pm.addPass(mlir::createGenerateRuntimeVerificationPass());
+  if (hostOptions.checkSizes)
+    pm.addPass(mlir::createGenerateRuntimeVerificationPass());
   buildLowerToCPUPipeline(pm, {});
   if (failed(pm.run(module)))
     return createStringError("lowering to the CPU failed");
@@ -264,7 +265,12 @@ HostProgram::create(mlir::ModuleOp module,
   auto machine = createTargetMachine();
   if (!machine)
     return machine.takeError();
-  program->optimize = mlir::makeOptimizingTransformer(3, 0, machine->get());
+  if (!hostOptions.optimize) {
+    (*machine)->setOptLevel(llvm::CodeGenOptLevel::None);
+    (*machine)->setFastISel(true);
+  }
+  program->optimize = mlir::makeOptimizingTransformer(
+      hostOptions.optimize ? 3 : 0, 0, machine->get());
   mlir::ExecutionEngineOptions options;
   options.transformer = program->optimize;
   options.enableGDBNotificationListener = false;

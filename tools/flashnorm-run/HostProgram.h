@@ -44,12 +44,20 @@ struct Signature {
 /// of floats, and names it.
 llvm::Expected<Signature> getSignature(mlir::func::FuncOp function);
 
+struct HostOptions {
+  /// For much data. A program that runs once on little is sooner done without.
+  bool optimize = true;
+  /// Checks in the program, which end it with an error, that dynamic sizes fit.
+  bool checkSizes = true;
+};
+
 class HostProgram {
 public:
   /// Lowers `module`, in place, from linalg on tensors, and compiles it.
   /// `functions` can be called.
   static llvm::Expected<std::unique_ptr<HostProgram>>
-  create(mlir::ModuleOp module, llvm::ArrayRef<llvm::StringRef> functions);
+  create(mlir::ModuleOp module, llvm::ArrayRef<llvm::StringRef> functions,
+         const HostOptions &options = {});
   ~HostProgram();
 
   /// Calls a function on copies of the arguments. They are converted to the

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include <cmath>
+#include <limits>
 #include <unistd.h>
 
 using namespace flashnorm;
@@ -64,7 +65,25 @@ static double heavyTail(ElementRandom &random) {
   return value / std::sqrt(chiSquare / 3);
 }
 
-using Generator = double (*)(ElementRandom &random, int64_t index);
+/// Below the smallest normal number of the type, mostly.
+static double subnormal(ElementRandom &random, DataType type) {
+  const double smallest = type == DataType::F16   ? 0x1p-14
+                          : type == DataType::F64 ? 0x1p-1022
+                                                  : 0x1p-126;
+  return 0.25 * smallest * random.normal();
+}
+
+/// A few in a million that arithmetic does not recover from.
+static double notFinite(ElementRandom &random) {
+  const double value = random.normal(), choice = random.uniform();
+  return choice < 2e-4   ? std::numeric_limits<double>::infinity()
+         : choice < 4e-4 ? -std::numeric_limits<double>::infinity()
+         : choice < 6e-4 ? std::numeric_limits<double>::quiet_NaN()
+                         : value;
+}
+
+using Generator = double (*)(ElementRandom &random, int64_t index,
+                             DataType type);
 
 namespace {
 struct InputKind {
@@ -73,17 +92,37 @@ struct InputKind {
 };
 } // namespace
 
+/// Normal, with a mean of so many deviations.
+template <int mean>
+static double shifted(ElementRandom &random, int64_t, DataType) {
+  return mean + random.normal();
+}
+
 static const InputKind inputKinds[] = {
-    {"normal", [](ElementRandom &r, int64_t) { return r.normal(); }},
-    {"uniform", [](ElementRandom &r, int64_t) { return 2 * r.uniform() - 1; }},
-    // Mean over deviation: 64.
-    {"large-mean", [](ElementRandom &r, int64_t) { return 64 + r.normal(); }},
-    {"heavy-tail", [](ElementRandom &r, int64_t) { return heavyTail(r); }},
+    {"normal", shifted<0>},
+    {"uniform",
+     [](ElementRandom &r, int64_t, DataType) { return 2 * r.uniform() - 1; }},
+    {"mean-16", shifted<16>},
+    {"large-mean", shifted<64>},
+    {"mean-256", shifted<256>},
+    {"mean-10000", shifted<10000>},
+    // 40000, 40001, 40002 and 40003.
+    {"steps", [](ElementRandom &r, int64_t,
+                 DataType) { return 40000 + std::floor(r.uniform() * 3.999); }},
+    {"heavy-tail",
+     [](ElementRandom &r, int64_t, DataType) { return heavyTail(r); }},
     // One element that dwarfs the rest, not the first of a row by design.
-    {"outlier",
-     [](ElementRandom &r, int64_t i) { return i == 37 ? 3e4 : r.normal(); }},
-    {"zeros", [](ElementRandom &, int64_t) { return 0.0; }},
-    {"constant", [](ElementRandom &, int64_t) { return 1234.0; }},
+    {"outlier", [](ElementRandom &r, int64_t i,
+                   DataType) { return i == 37 ? 3e4 : r.normal(); }},
+    // Nearly as large as f16 holds.
+    {"large", [](ElementRandom &r, int64_t,
+                 DataType) { return 6e4 * (2 * r.uniform() - 1); }},
+    {"subnormal", [](ElementRandom &r, int64_t,
+                     DataType type) { return subnormal(r, type); }},
+    {"not-finite",
+     [](ElementRandom &r, int64_t, DataType) { return notFinite(r); }},
+    {"zeros", [](ElementRandom &, int64_t, DataType) { return 0.0; }},
+    {"constant", [](ElementRandom &, int64_t, DataType) { return 1234.0; }},
 };
 
 llvm::ArrayRef<StringRef> run::getInputKindNames() {
@@ -223,7 +262,9 @@ run::makeInputs(llvm::ArrayRef<ArgumentInfo> arguments,
     const auto *kind = llvm::find_if(inputKinds, [&](const InputKind &kind) {
       return kind.name == it->second;
     });
-    fill(arrays[i], options.seed, i, kind->generate);
+    fill(arrays[i], options.seed, i, [&](ElementRandom &random, int64_t index) {
+      return kind->generate(random, index, arguments[i].type);
+    });
   }
   return arrays;
 }

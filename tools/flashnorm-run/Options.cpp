@@ -55,12 +55,12 @@ struct CommandLine {
   cl::opt<uint64_t> seed{"seed",
                          cl::desc("seed of random arguments (default: 0)"),
                          cl::init(0), cl::cat(category)};
-  cl::opt<std::string> values{
-      "input",
-      cl::desc("values of arguments that are not flashnorm.frozen: normal, "
-               "uniform, large-mean, heavy-tail, outlier, zeros, constant; or "
-               "an .npy file for the only one (default: normal)"),
-      cl::init("normal"), cl::cat(category)};
+  std::string valuesHelp =
+      "values of arguments that are not flashnorm.frozen: " +
+      llvm::join(getInputKindNames(), ", ") +
+      "; or an .npy file for the only one (default: normal)";
+  cl::opt<std::string> values{"input", cl::desc(valuesHelp), cl::init("normal"),
+                              cl::cat(category)};
   cl::list<std::string> arguments{
       "arg", cl::desc("values of one argument: N:FILE.npy or N:KIND"),
       cl::cat(category)};

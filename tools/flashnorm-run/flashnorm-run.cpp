@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compare.h"
+#include "Forms.h"
 #include "HostProgram.h"
 #include "Inputs.h"
 #include "Options.h"
@@ -44,12 +45,6 @@ using llvm::Twine;
 using mlir::ModuleOp;
 using mlir::OwningOpRef;
 using mlir::func::FuncOp;
-
-// Attributes that folding weights leaves (--flashnorm-fold-norm-weight).
-static constexpr StringRef prepareWeightsName = "flashnorm.prepare_weights";
-static constexpr StringRef preparedName = "flashnorm.prepared";
-static constexpr StringRef sourceName = "flashnorm.source";
-static constexpr StringRef frozenName = "flashnorm.frozen";
 
 //===----------------------------------------------------------------------===//
 // The entry
@@ -101,39 +96,9 @@ static Error checkRecursion(FuncOp entry) {
   return Error::success();
 }
 
-static Expected<std::vector<ArgumentInfo>> getArguments(FuncOp function) {
-  Expected<Signature> signature = getSignature(function);
-  if (!signature)
-    return signature.takeError();
-  std::vector<ArgumentInfo> arguments;
-  for (auto [i, info] : llvm::enumerate(signature->arguments)) {
-    auto type =
-        mlir::cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
-    ArgumentInfo argument;
-    argument.type = info.type;
-    for (int64_t size : type.getShape())
-      argument.shape.push_back(mlir::ShapedType::isDynamic(size) ? -1 : size);
-    argument.frozen = function.getArgAttr(i, frozenName) != nullptr;
-    arguments.push_back(std::move(argument));
-  }
-  return arguments;
-}
-
 //===----------------------------------------------------------------------===//
 // The forms
 //===----------------------------------------------------------------------===//
-
-static Error
-runPipeline(ModuleOp module, StringRef what,
-            llvm::function_ref<void(mlir::OpPassManager &)> build) {
-  mlir::PassManager pm(module.getContext());
-  if (failed(mlir::applyPassManagerCLOptions(pm)))
-    return createStringError("invalid pass manager options");
-  build(pm);
-  if (failed(pm.run(module)))
-    return createStringError(what + " failed");
-  return Error::success();
-}
 
 /// The passes that a user names; what is wrong with them is said on the way.
 static Error runPasses(ModuleOp module, StringRef passes) {
@@ -180,57 +145,6 @@ static Expected<std::vector<Array>> runOriginal(ModuleOp module,
   if (!program)
     return program.takeError();
   return (*program)->call(entry, inputs);
-}
-
-/// Which prepared weights a fused entry takes, and from what they are made.
-struct Preparation {
-  std::string function;          ///< empty: none
-  std::vector<int64_t> sources;  ///< per argument of it, an entry argument
-  std::vector<int64_t> prepared; ///< per appended entry argument, a result
-};
-
-static Expected<Preparation> getPreparation(ModuleOp module, FuncOp entry,
-                                            int64_t numInputs) {
-  Preparation preparation;
-  const int64_t numArguments = entry.getNumArguments();
-  auto reference =
-      entry->getAttrOfType<mlir::FlatSymbolRefAttr>(prepareWeightsName);
-  if (!reference) {
-    if (numArguments != numInputs)
-      return createStringError(
-          "@" + entry.getName() + " takes " + Twine(numArguments) +
-          " arguments after fusion and has no " + prepareWeightsName);
-    return preparation;
-  }
-  auto prepare = module.lookupSymbol<FuncOp>(reference.getValue());
-  if (!prepare)
-    return createStringError(prepareWeightsName + " names @" +
-                             reference.getValue() + ", which does not exist");
-  auto readIndex = [](FuncOp function, int64_t argument, StringRef name,
-                      int64_t limit) -> Expected<int64_t> {
-    auto attr = mlir::dyn_cast_or_null<mlir::IntegerAttr>(
-        function.getArgAttr(argument, name));
-    if (!attr || attr.getInt() < 0 || attr.getInt() >= limit)
-      return createStringError("@" + function.getName() + ": argument " +
-                               Twine(argument) + " needs " + name + " below " +
-                               Twine(limit));
-    return attr.getInt();
-  };
-  preparation.function = reference.getValue().str();
-  for (int64_t i = 0, e = prepare.getNumArguments(); i < e; ++i) {
-    Expected<int64_t> source = readIndex(prepare, i, sourceName, numInputs);
-    if (!source)
-      return source.takeError();
-    preparation.sources.push_back(*source);
-  }
-  for (int64_t i = numInputs; i < numArguments; ++i) {
-    Expected<int64_t> result =
-        readIndex(entry, i, preparedName, prepare.getNumResults());
-    if (!result)
-      return result.takeError();
-    preparation.prepared.push_back(*result);
-  }
-  return preparation;
 }
 
 /// Loads the kernels of a compiled module into the launcher, and removes them.
@@ -327,18 +241,7 @@ runFused(ModuleOp module, StringRef name, llvm::ArrayRef<Array> inputs,
   if (!program)
     return program.takeError();
   setCurrentLauncher(launcher);
-  std::vector<Array> arguments(inputs.begin(), inputs.end());
-  if (!preparation->function.empty()) {
-    std::vector<Array> sources;
-    for (int64_t source : preparation->sources)
-      sources.push_back(inputs[source]);
-    auto prepared = (*program)->call(preparation->function, sources);
-    if (!prepared)
-      return prepared.takeError();
-    for (int64_t result : preparation->prepared)
-      arguments.push_back((*prepared)[result]);
-  }
-  auto results = (*program)->call(name, arguments);
+  auto results = callPrepared(**program, name, *preparation, inputs);
   setCurrentLauncher(nullptr);
   return results;
 }

@@ -116,6 +116,33 @@ func.func @output_is_input(%x: memref<32x64xbf16>, %w: memref<64x64xbf16>) {
 
 // -----
 
+// The input itself. No error of the op: CSE makes one value of two equal views.
+func.func @output_is_same_value(%x: memref<64x64xbf16>, %w: memref<64x64xbf16>) {
+  // expected-error @below {{operand 2, which is written, shares memory with operand 1}}
+  flashnorm.matmul
+      ins(%x, %w : memref<64x64xbf16>, memref<64x64xbf16>)
+      outs(%w : memref<64x64xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}
+
+// -----
+
+// Both outputs.
+func.func @one_output_twice(%x: memref<32x64xbf16>, %w: memref<64x64xbf16>, %r: memref<32x64xbf16>, %y: memref<32x64xbf16>) {
+  // expected-error @below {{operand 4, which is written, shares memory with operand 3}}
+  flashnorm.matmul
+      ins(%x, %w : memref<32x64xbf16>, memref<64x64xbf16>) residual(%r : memref<32x64xbf16>)
+      outs(%y, %y : memref<32x64xbf16>, memref<32x64xbf16>)
+      {post_norm = #flashnorm.norm<rms, eps = 1.0e-05>,
+       plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 1], stages = 2>}
+  return
+}
+
+// -----
+
 // Of one buffer, the output begins in the middle of the weight.
 func.func @overlap(%x: memref<32x64xbf16>, %buffer: memref<65536xi8>) {
   %c0 = arith.constant 0 : index

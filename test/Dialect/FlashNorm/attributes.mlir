@@ -178,7 +178,7 @@ func.func private @norm_type(tensor<?x64xi8>) -> tensor<?x64xf32> attributes {fl
 
 // -----
 
-// expected-error @+1 {{'flashnorm.norm' needs a static last dimension, got 'tensor<64x?xf32>'}}
+// expected-error @+1 {{'flashnorm.norm' needs a static last dimension that is not 0, got 'tensor<64x?xf32>'}}
 func.func private @norm_row(tensor<64x?xf32>) -> tensor<64x?xf32> attributes {flashnorm.norm = #flashnorm.norm<rms, eps = 1.0e-05>}
 
 // -----
@@ -190,3 +190,8 @@ func.func private @norm_shape(tensor<?x64xf32>) -> tensor<8x64xf32> attributes {
 
 // expected-error @+1 {{'flashnorm.norm' needs vectors of 64 elements behind x, got 'tensor<1x64xf32>'}}
 func.func private @norm_weight(tensor<?x64xf32>, tensor<1x64xf32>) -> tensor<?x64xf32> attributes {flashnorm.norm = #flashnorm.norm<rms, eps = 1.0e-05>}
+
+// -----
+
+// expected-error @+1 {{'flashnorm.norm' needs a static last dimension that is not 0, got 'tensor<8x0xf32>'}}
+func.func private @norm_of_nothing(tensor<8x0xf32>) -> tensor<8x0xf32> attributes {flashnorm.norm = #flashnorm.norm<rms, eps = 1.0e-05>}

@@ -356,6 +356,23 @@ func.func @huge_splat(%x: tensor<2x8xbf16>, %i: tensor<2x144115188075855872xbf16
 
 // -----
 
+// Nor is one of 2^63, which 64 bits hold as a negative number only.
+// CHECK-LABEL: func @huge_splat_negative(
+// CHECK:         flashnorm.rms_norm {{.*}} weight(
+func.func @huge_splat_negative(%x: tensor<2x64xbf16>, %i: tensor<2x144115188075855872xbf16>)
+    -> tensor<2x144115188075855872xbf16> {
+  %g = arith.constant dense<2.0> : tensor<64xbf16>
+  %w = arith.constant dense<2.0> : tensor<64x144115188075855872xbf16>
+  %n = flashnorm.rms_norm ins(%x : tensor<2x64xbf16>) weight(%g : tensor<64xbf16>)
+      outs(%x : tensor<2x64xbf16>) {eps = 1.000000e-05 : f64} -> tensor<2x64xbf16>
+  %y = flashnorm.matmul
+      ins(%n, %w : tensor<2x64xbf16>, tensor<64x144115188075855872xbf16>)
+      outs(%i : tensor<2x144115188075855872xbf16>) -> tensor<2x144115188075855872xbf16>
+  return %y : tensor<2x144115188075855872xbf16>
+}
+
+// -----
+
 // What stands in a module inside a function is not the function's.
 // CHECK-LABEL: func @outer(
 // CHECK-NEXT:    builtin.module {

@@ -354,38 +354,6 @@ func.func @launch_nothing() {
 
 // -----
 
-func.func @in_place_norm(%x: memref<8x32xf32>) {
-  // expected-error @+1 {{init 0 is also an input, which would be read while it is written}}
-  flashnorm.rms_norm ins(%x : memref<8x32xf32>) outs(%x : memref<8x32xf32>) {eps = 1.0e-5 : f64}
-  return
-}
-
-// -----
-
-func.func @in_place_matmul(%x: memref<32x32xf32>, %w: memref<32x32xf32>) {
-  // expected-error @+1 {{init 0 is also an input}}
-  flashnorm.matmul ins(%x, %w : memref<32x32xf32>, memref<32x32xf32>) outs(%w : memref<32x32xf32>)
-  return
-}
-
-// -----
-
-func.func @one_init_twice(%x: memref<32x32xf32>, %w: memref<32x32xf32>, %y: memref<32x32xf32>) {
-  // expected-error @+1 {{init 1 is another init, too}}
-  flashnorm.matmul ins(%x, %w : memref<32x32xf32>, memref<32x32xf32>) outs(%y, %y : memref<32x32xf32>, memref<32x32xf32>)
-  return
-}
-
-// -----
-
-func.func @launch_init_twice(%y: memref<32x32xf32>) {
-  // expected-error @+1 {{init 1 is another init, too}}
-  flashnorm.launch @k::@f outs(%y, %y : memref<32x32xf32>, memref<32x32xf32>)
-  return
-}
-
-// -----
-
 func.func @launch_private(%y: memref<32x32xf32, #gpu.address_space<private>>) {
   // expected-error @+1 {{operand 0 of type 'memref<32x32xf32, #gpu.address_space<private>>' is not in global memory}}
   flashnorm.launch @k::@f outs(%y : memref<32x32xf32, #gpu.address_space<private>>)

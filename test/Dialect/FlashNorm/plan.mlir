@@ -145,3 +145,13 @@ func.func @f64(%x: tensor<?x512xf64>, %w: tensor<512x520xf64>,
       outs(%init : tensor<?x520xf64>) -> tensor<?x520xf64>
   return %y : tensor<?x520xf64>
 }
+
+// A kernel is built for a number of columns.
+// CHECK-LABEL: func.func @dynamic_columns
+// CHECK: flashnorm.matmul
+// CHECK-NOT: plan =
+// CHECK: return
+func.func @dynamic_columns(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %r: tensor<?x?xbf16>, %i: tensor<?x32xbf16>) -> tensor<?x32xbf16> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) residual(%r : tensor<?x?xbf16>) outs(%i : tensor<?x32xbf16>) -> tensor<?x32xbf16>
+  return %y : tensor<?x32xbf16>
+}

@@ -214,3 +214,14 @@ func.func @encoding(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16, "rows">, %o: t
   %y = linalg.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16, "rows">) outs(%o : tensor<?x32xf32>) -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
+
+// -----
+
+// A size of 0 passes upstream's verifier as any.
+// CHECK-LABEL: func @no_columns
+// CHECK: linalg.matmul
+// CHECK-NOT: flashnorm.matmul
+func.func @no_columns(%x: tensor<0x64xbf16>, %w: tensor<64x32xbf16>, %y: tensor<0x0xf32>) -> tensor<0x0xf32> {
+  %0 = linalg.matmul ins(%x, %w : tensor<0x64xbf16>, tensor<64x32xbf16>) outs(%y : tensor<0x0xf32>) -> tensor<0x0xf32>
+  return %0 : tensor<0x0xf32>
+}

@@ -123,6 +123,33 @@ func.func @widening_fused_into_producer(%a: tensor<8x64xf32>, %w: tensor<64x32xb
 
 // -----
 
+// The producer reads its init as an input, too: only the init is narrowed.
+#id = affine_map<(m, n) -> (m, n)>
+// CHECK-LABEL: func @widening_fused_into_producer_of_init
+// CHECK-SAME: (%[[A:.*]]: tensor<8x64xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[A]] : tensor<8x64xf32>) outs(%{{.*}} : tensor<8x64xbf16>)
+// CHECK: flashnorm.matmul
+func.func @widening_fused_into_producer_of_init(%a: tensor<8x64xf32>, %w: tensor<64x32xbf16>) -> tensor<8x32xf32> {
+  %x = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<8x64xf32>) outs(%a : tensor<8x64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %p = arith.mulf %in, %in : f32
+    %t = arith.truncf %p : f32 to bf16
+    %v = arith.extf %t : bf16 to f32
+    linalg.yield %v : f32
+  } -> tensor<8x64xf32>
+  %ew = tensor.empty() : tensor<64x32xf32>
+  %w32 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%w : tensor<64x32xbf16>) outs(%ew : tensor<64x32xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %v = arith.extf %in : bf16 to f32
+    linalg.yield %v : f32
+  } -> tensor<64x32xf32>
+  %c = arith.constant dense<0.0> : tensor<8x32xf32>
+  %y = linalg.matmul ins(%x, %w32 : tensor<8x64xf32>, tensor<64x32xf32>) outs(%c : tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %y : tensor<8x32xf32>
+}
+
+// -----
+
 // A weight of batch 1, by expansion.
 // CHECK-LABEL: func @batch_of_one
 // CHECK-SAME: (%[[X:.*]]: tensor<1x?x64xbf16>, %[[W:.*]]: tensor<64x32xbf16>

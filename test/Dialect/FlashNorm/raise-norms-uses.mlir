@@ -338,3 +338,51 @@ func.func @weight_per_sample(%x: tensor<2x8x64xf32>, %w: tensor<2x1x64xf32>) -> 
   } -> tensor<2x8x64xf32>
   return %y : tensor<2x8x64xf32>
 }
+
+// A producer that widens from f8 is not narrowed: no norm op reads that type.
+// CHECK-LABEL: func @widened_from_f8(
+// CHECK:         flashnorm.rms_norm ins(%{{.*}} : tensor<8x64xf32>)
+func.func @widened_from_f8(%a: tensor<8x64xf8E4M3FN>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-5> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %x = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<8x64xf8E4M3FN>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%in: f8E4M3FN, %out: f32):
+    %s = arith.addf %in, %in : f8E4M3FN
+    %w = arith.extf %s : f8E4M3FN to f32
+    linalg.yield %w : f32
+  } -> tensor<8x64xf32>
+  %square = arith.mulf %x, %x : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %y = arith.mulf %x, %rows : tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// What the producer widens is a constant from outside of its body.
+// CHECK-LABEL: func @widened_constant(
+// CHECK:         flashnorm.rms_norm ins(%{{.*}} : tensor<8x64xbf16>)
+func.func @widened_constant(%a: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %two = arith.constant 2.0 : bf16
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-5> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %x = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<8x64xf32>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %w = arith.extf %two : bf16 to f32
+    linalg.yield %w : f32
+  } -> tensor<8x64xf32>
+  %square = arith.mulf %x, %x : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %y = arith.mulf %x, %rows : tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}

@@ -5,7 +5,7 @@ import importlib.util
 import os
 import sys
 
-from flashnorm_bench import compiler, problems, records, report
+from flashnorm_bench import compile_time, compiler, problems, records, report
 
 DESCRIPTION = """\
 Measures FlashNorm's fused kernels on a GPU beside cuBLAS, PyTorch, torch.compile,
@@ -13,10 +13,12 @@ Triton and QuACK, and writes what docs/Benchmarks.md shows.
 
 In two steps, so that the machine with the GPU needs neither LLVM nor ptxas:
 
-  flashnorm-bench compile -o kernels           compiles all kernels
+  flashnorm-bench kernels -o kernels           compiles all kernels
   flashnorm-bench gpu --kernels=kernels -o results.json
                                                checks and measures them
   flashnorm-bench report results.json          writes the tables
+
+Apart from these, `flashnorm-bench compile MODEL...` measures the compiler itself.
 """
 MIN_BLOCKS = 5
 
@@ -110,7 +112,19 @@ def make_parser():
     listing.add_argument("--shard", type=parse_shard, default=(1, 1),
                          metavar="I/N", help="only part I of N")
 
-    compiling = add("compile", "Compiles the kernels of the problems into a "
+    models = add("compile", "Measures how long FlashNorm's passes take on models "
+                 "and how much memory, beside --canonicalize --cse.")
+    models.add_argument("models", nargs="+", metavar="FILE",
+                        help="what flashnorm-opt reads")
+    models.add_argument("--flashnorm-opt", metavar="PATH",
+                        help="default: beside this program, then the search path")
+    models.add_argument("--repetitions", type=at_least(1), default=5,
+                        help="the fastest counts (default: 5)")
+    models.add_argument("--page", metavar="FILE",
+                        help="a markdown page; replaces what it holds under "
+                        f"the heading '{report.HEADING}'")
+
+    compiling = add("kernels", "Compiles the kernels of the problems into a "
                     "folder: for each the multiplication alone, what the planner "
                     "makes of it with a norm, and what it turned down.")
     add_selection(compiling)
@@ -125,7 +139,7 @@ def make_parser():
     gpu.add_argument("-o", "--output", required=True, metavar="FILE",
                      help="the record, JSON; written after each problem")
     gpu.add_argument("--kernels", default="flashnorm-bench-kernels",
-                     metavar="DIR", help="the folder of the compile step (default:"
+                     metavar="DIR", help="the folder of the kernels step (default:"
                      " %(default)s); where it has no kernels, they are compiled "
                      "first")
     gpu.add_argument("--shard", type=parse_shard, default=(1, 1), metavar="I/N",
@@ -189,7 +203,23 @@ def run_list(options):
               " ".join(op.key for op in problem.ops))
 
 
-def run_compile(options, directory):
+def run_compile(options):
+    tool = compiler.find_tool("flashnorm-opt", options.flashnorm_opt)
+    rows = []
+    for path in options.models:
+        log(f"measuring {path}")
+        rows.append(compile_time.measure(tool, path, options.repetitions))
+    text = compile_time.table(rows)
+    if not options.page:
+        sys.stdout.write(text)
+        return
+    with open(options.page, encoding="utf-8") as file:
+        page = report.insert(file.read(), text, options.page)
+    with open(options.page, "w", encoding="utf-8") as file:
+        file.write(page)
+
+
+def run_kernels(options, directory):
     tool = compiler.find_tool("flashnorm-compile", options.flashnorm_compile)
     made = compiler.Compiler(tool, directory, options.chip, options.ptxas)
     entries = compiler.compile_all(select(options), made, options.jobs, log)
@@ -215,7 +245,7 @@ def run_gpu(options):
             raise compiler.CompileError("measuring needs torch: no module "
                                         "named torch")
         log(f"no kernels in {options.kernels}; compiling them")
-        run_compile(options, options.kernels)
+        run_kernels(options, options.kernels)
     try:
         from flashnorm_bench import session
         return session.run(options, log)
@@ -250,7 +280,9 @@ def main(arguments=None):
         if command == "list":
             run_list(options)
         elif command == "compile":
-            run_compile(options, options.output)
+            run_compile(options)
+        elif command == "kernels":
+            run_kernels(options, options.output)
         elif command == "gpu":
             return 0 if run_gpu(options) else 1
         else:

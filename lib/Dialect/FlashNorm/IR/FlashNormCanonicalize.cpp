@@ -215,8 +215,14 @@ template <typename OpTy> struct RefineResultTypes : OpRewritePattern<OpTy> {
     SmallVector<int64_t> leading(rank, ShapedType::kDynamic);
     for (Value value : sameRows)
       for (unsigned dim = 0; dim < rank; ++dim)
-        if (!tensorType(value).isDynamicDim(dim))
-          leading[dim] = tensorType(value).getDimSize(dim);
+        if (int64_t size = tensorType(value).getDimSize(dim);
+            !ShapedType::isDynamic(size)) {
+          // Operands that disagree, as those of code that never runs may, say
+          // nothing: a cast to the one size would be folded to the other.
+          if (!ShapedType::isDynamic(leading[dim]) && leading[dim] != size)
+            return failure();
+          leading[dim] = size;
+        }
 
     SmallVector<Value> inits;
     for (Value init : op.getInits()) {

@@ -224,9 +224,11 @@ static LogicalResult verifyNormFunction(FunctionOpInterface function,
                                     << type;
   auto x = cast<RankedTensorType>(inputs[0]);
   auto y = cast<RankedTensorType>(results[0]);
-  if (x.getRank() == 0 || x.isDynamicDim(x.getRank() - 1))
+  if (x.getRank() == 0 || x.isDynamicDim(x.getRank() - 1) ||
+      x.getShape().back() == 0)
     return function.emitOpError()
-           << "'" << name << "' needs a static last dimension, got " << x;
+           << "'" << name
+           << "' needs a static last dimension that is not 0, got " << x;
   if (x.getShape() != y.getShape())
     return function.emitOpError() << "'" << name << "' maps " << x << " to "
                                   << y << "; the shapes must be the same";

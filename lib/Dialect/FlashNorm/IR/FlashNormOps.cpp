@@ -54,23 +54,6 @@ static LogicalResult verifyDestinationStyle(Operation *op) {
   return success();
 }
 
-/// Memory that is written is neither among `reads` nor written twice. Views of
-/// one buffer are not followed here.
-static LogicalResult verifyNoAlias(DestinationStyleOpInterface op,
-                                   ValueRange reads) {
-  if (op.hasPureTensorSemantics())
-    return success();
-  for (auto [i, init] : llvm::enumerate(op.getDpsInits())) {
-    if (llvm::is_contained(reads, init))
-      return op.emitOpError() << "init " << i
-                              << " is also an input, which would be read while "
-                                 "it is written";
-    if (llvm::is_contained(op.getDpsInits().take_front(i), init))
-      return op.emitOpError() << "init " << i << " is another init, too";
-  }
-  return success();
-}
-
 static LogicalResult verifyVector(Operation *op, Value vector, int64_t length,
                                   StringRef name) {
   if (!vector)
@@ -127,15 +110,6 @@ static LogicalResult verifyStatistics(Operation *op, Value statistic,
                      "the leading dimensions of the input");
 }
 
-/// No init is an input.
-template <typename OpTy> static LogicalResult verifyInits(OpTy op) {
-  unsigned numInputs = op->getNumOperands() - op.getInits().size();
-  if (failed(verifyDestinationStyle(op)))
-    return failure();
-  return verifyNoAlias(cast<DestinationStyleOpInterface>(op.getOperation()),
-                       op->getOperands().take_front(numInputs));
-}
-
 static LogicalResult verifyRows(Operation *op, ShapedType type) {
   if (type.getRank() >= 1 && !ShapedType::isDynamic(type.getShape().back()) &&
       type.getShape().back() != 0)
@@ -153,7 +127,7 @@ static LogicalResult verifyNorm(NormOp op, unsigned maxInits) {
     return op.emitOpError() << "needs 1 or " << maxInits << " inits, got "
                             << op.getInits().size();
   ShapedType type = shapedType(op.getInput());
-  if (failed(verifyInits(op)) || failed(verifyRows(op, type)) ||
+  if (failed(verifyDestinationStyle(op)) || failed(verifyRows(op, type)) ||
       failed(verifyShape(op, op.getInits()[0], type.getShape(), "output",
                          "the input")) ||
       failed(
@@ -236,7 +210,7 @@ LogicalResult RowStatisticsOp::verify() {
   if (getInits().empty() || getInits().size() > 2)
     return emitOpError() << "needs 1 or 2 inits, got " << getInits().size();
   ShapedType type = shapedType(getInput());
-  if (failed(verifyInits(*this)) || failed(verifyRows(*this, type)))
+  if (failed(verifyDestinationStyle(*this)) || failed(verifyRows(*this, type)))
     return failure();
   if (returnsMean() && getNorm().getKind() != NormKind::Layer)
     return emitOpError() << "returns a mean, which a layer norm has, not "
@@ -253,15 +227,6 @@ LogicalResult MatmulOp::verify() {
     return emitOpError() << "needs " << minInits << " or " << minInits + 1
                          << " inits, got " << getInits().size();
   if (failed(verifyDestinationStyle(*this)))
-    return failure();
-  // The residual is read, element by element, where the result is written.
-  SmallVector<Value> reads{getInput(), getWeight()};
-  for (Value vector : {getRowScale(), getColumnSums(), getBias(),
-                       getNormWeight(), getNormBias()})
-    if (vector)
-      reads.push_back(vector);
-  if (failed(verifyNoAlias(cast<DestinationStyleOpInterface>(getOperation()),
-                           reads)))
     return failure();
   ShapedType x = shapedType(getInput()), w = shapedType(getWeight());
   // (C1)
@@ -338,8 +303,7 @@ LogicalResult LaunchOp::verify() {
         return emitOpError() << "operand " << i << " of type " << memref
                              << " is not in global memory, which is all that a "
                                 "kernel can be given";
-  // Whether an input is read in place, only the kernel knows.
-  return verifyNoAlias(cast<DestinationStyleOpInterface>(getOperation()), {});
+  return success();
 }
 
 bool flashnorm::isInGlobalMemory(MemRefType type) {

@@ -353,6 +353,15 @@ static FailureOr<MatmulMatch> matchRoles(const Contraction &contraction,
     reason = "the result's columns are not static";
     return failure();
   }
+  // Upstream's verifier lets a size of 0 pass for any.
+  int64_t width = 1;
+  for (int64_t size : columns)
+    width *= size;
+  if (width != match.sizeN) {
+    reason = llvm::formatv("the result has {0} columns but the weight {1}",
+                           width, match.sizeN);
+    return failure();
+  }
   Type accumulator = contraction.getResultType().getElementType();
   if (!isEpilogueType(accumulator)) {
     reason = llvm::formatv("the accumulator is {0}; kernels accumulate in f32",
@@ -411,11 +420,11 @@ void flashnorm::splitWidening(RewriterBase &rewriter, Value tensor) {
       rewriter, loc,
       tensor::getMixedSizes(rewriter, loc, wide.getDpsInits()[0]),
       scalar.getType());
-  IRMapping mapping;
-  mapping.map(wide.getDpsInits()[0], init);
-  auto narrow = cast<linalg::GenericOp>(rewriter.clone(*wide, mapping));
+  auto narrow = cast<linalg::GenericOp>(rewriter.clone(*wide));
   Block *body = narrow.getBlock();
   rewriter.modifyOpInPlace(narrow, [&] {
+    // The init alone: the body may read that tensor as an input, too.
+    narrow.getDpsInitsMutable()[0].set(init);
     narrow->getResult(0).setType(
         RankedTensorType::get(type.getShape(), scalar.getType()));
     body->getArguments().back().setType(scalar.getType());

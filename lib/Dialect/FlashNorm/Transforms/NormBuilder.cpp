@@ -83,7 +83,7 @@ linalg::GenericOp flashnorm::narrowProducer(OpBuilder &builder, Type type,
                     .getDefiningOp<arith::ExtFOp>();
   BlockArgument out = op.getBlock()->getArguments().back();
   if (!extend || extend->getBlock() != op.getBlock() || !out.use_empty() ||
-      extend.getIn().getType() != type)
+      extend.getIn().getType() != type || !isNormType(type))
     return nullptr;
 
   OpBuilder::InsertionGuard guard(builder);
@@ -100,7 +100,9 @@ linalg::GenericOp flashnorm::narrowProducer(OpBuilder &builder, Type type,
         for (Operation &inner : op.getBlock()->without_terminator())
           if (&inner != extend)
             nested.clone(inner, mapping);
-        linalg::YieldOp::create(nested, loc, mapping.lookup(extend.getIn()));
+        // What is widened may come from outside of the body.
+        linalg::YieldOp::create(nested, loc,
+                                mapping.lookupOrDefault(extend.getIn()));
       });
   // Other users of x read it through the cast.
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));

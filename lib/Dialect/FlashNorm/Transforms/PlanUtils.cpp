@@ -65,6 +65,18 @@ FailureOr<Problem> flashnorm::getProblem(MatmulOp op, std::string &reason) {
     reason = "no kernel returns statistics of its result";
   if (!reason.empty())
     return failure();
+  // A dynamic size matches any, but kernels are built for one.
+  SmallVector<Value> matrices(op.getInits());
+  if (op.getResidual())
+    matrices.push_back(op.getResidual());
+  for (Value matrix : matrices) {
+    auto type = cast<ShapedType>(matrix.getType());
+    if (type.isDynamicDim(type.getRank() - 1)) {
+      llvm::raw_string_ostream(reason)
+          << "the columns of " << type << " are not static";
+      return failure();
+    }
+  }
 
   Problem problem;
   int64_t rows = 1;

@@ -12,6 +12,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -37,11 +38,15 @@ static bool isSmallConstant(Operation *op) {
     return false;
   auto elements = dyn_cast<DenseElementsAttr>(constant);
   auto type = dyn_cast<ShapedType>(op->getResult(0).getType());
-  // No product of the two first: a splat may have 2^60 elements.
-  return !type || (elements && type.getElementType().isIntOrFloat() &&
-                   type.getNumElements() <= maxConstantBytes &&
-                   type.getNumElements() * type.getElementTypeBitWidth() / 8 <=
-                       maxConstantBytes);
+  if (!type)
+    return true;
+  if (!elements || !type.getElementType().isIntOrFloat())
+    return false;
+  // A splat may have more elements than 64 bits count.
+  std::optional<int64_t> bits = type.getElementTypeBitWidth();
+  for (int64_t size : type.getShape())
+    bits = bits ? llvm::checkedMul(*bits, size) : std::nullopt;
+  return bits && *bits / 8 <= maxConstantBytes;
 }
 
 /// Collects what computes `value` from frozen arguments and constants.

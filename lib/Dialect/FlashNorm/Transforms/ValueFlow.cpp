@@ -209,10 +209,17 @@ static Value getConstantSource(Value value) {
     return slice.getSource();
   if (!isa<RankedTensorType>(value.getType()))
     return {};
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  // Most ops compute something: the walk would end one step further.
+  if (linalgOp)
+    if (Operation *last = getYielded(cast<OpResult>(value)).getDefiningOp();
+        last && last->getBlock() == linalgOp.getBlock() &&
+        !isa<arith::ConstantOp, arith::ExtFOp, arith::TruncFOp>(last))
+      return {};
   if (std::optional<ElementRef> source = lookThrough(elementOf(value)))
     return source->tensor;
   // A generic that yields a constant is a fill.
-  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+  if (linalgOp)
     if (isElementwise(linalgOp)) {
       Value yielded = getYielded(cast<OpResult>(value));
       auto argument = dyn_cast<BlockArgument>(yielded);
