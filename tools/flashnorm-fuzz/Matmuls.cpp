@@ -34,18 +34,19 @@ Value ProgramGenerator::matmulOp(Value x, int64_t columns) {
       operands.push_back(value);
     return present;
   };
-  int32_t segments[] = {1, 1, 0, 0, 0, 0, 1};
+  // x, W, row scale, column sums, bias, residual, norm weight and bias, inits
+  int32_t segments[] = {1, 1, 0, 0, 0, 0, 0, 0, 1};
   const bool pre = random.chance(40), post = random.chance(40);
   if (random.chance(40))
-    segments[2] = add(true, vectorOperand(columns, type));
-  if (random.chance(30))
-    segments[3] = add(true, argument(shape, type));
-  if (post && random.chance(50)) {
     segments[4] = add(true, vectorOperand(columns, type));
+  if (random.chance(30))
+    segments[5] = add(true, argument(shape, type));
+  if (post && random.chance(50)) {
+    segments[6] = add(true, vectorOperand(columns, type));
   }
   const bool layer = random.chance(50);
   if (post && layer && random.chance(50))
-    segments[5] = add(true, vectorOperand(columns, type));
+    segments[7] = add(true, vectorOperand(columns, type));
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), x);
   sizes.back() = b.getIndexAttr(columns);
   operands.push_back(tensor::EmptyOp::create(b, sizes, type));
