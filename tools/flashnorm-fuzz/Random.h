@@ -7,23 +7,18 @@
 #ifndef FLASHNORM_FUZZ_RANDOM_H
 #define FLASHNORM_FUZZ_RANDOM_H
 
+#include "SplitMix64.h"
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
 
 namespace flashnorm::fuzz {
 
-/// SplitMix64 (Steele, Lea and Flood, 2014). The same on every machine, unlike
-/// the distributions of the standard library.
-class Random {
+class Random : public run::SplitMix64 {
 public:
   /// Case `index` of a run; cases do not depend on one another.
-  Random(uint64_t seed, uint64_t index) : state(mix(mix(seed) + index)) {}
+  Random(uint64_t seed, uint64_t index) : SplitMix64(mix(mix(seed) + index)) {}
 
-  uint64_t next() {
-    state += 0x9e3779b97f4a7c15;
-    return mix(state);
-  }
   /// In [0, count).
   uint64_t below(uint64_t count) { return next() % count; }
   /// True in `percent` of 100 cases.
@@ -35,14 +30,6 @@ public:
   template <typename C> auto &pickFrom(C &container) {
     return container[below(std::size(container))];
   }
-
-private:
-  static uint64_t mix(uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-  }
-  uint64_t state;
 };
 
 } // namespace flashnorm::fuzz

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Inputs.h"
+#include "SplitMix64.h"
 #include "flashnorm/Runtime/Npy.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -27,32 +28,21 @@ static constexpr int64_t defaultRows = 128;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A stream of random numbers for each element: SplitMix64 (Steele, Lea and
-/// Flood, 2014) over a counter that starts at a hash of seed, argument, index.
-class ElementRandom {
+/// A stream of random numbers for each element, which starts at a hash of seed,
+/// argument, index.
+class ElementRandom : SplitMix64 {
 public:
   ElementRandom(uint64_t seed, uint64_t argument, uint64_t index)
-      : state(mix(mix(mix(seed) + argument) + index)) {}
+      : SplitMix64(mix(mix(mix(seed) + argument) + index)) {}
 
   /// In (0, 1].
-  double uniform() {
-    state += 0x9e3779b97f4a7c15;
-    return double((mix(state) >> 11) + 1) * 0x1p-53;
-  }
+  double uniform() { return double((next() >> 11) + 1) * 0x1p-53; }
 
   /// Mean 0, variance 1 (Box and Muller, 1958).
   double normal() {
     double radius = std::sqrt(-2 * std::log(uniform()));
     return radius * std::cos(2 * M_PI * uniform());
   }
-
-private:
-  static uint64_t mix(uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-  }
-  uint64_t state;
 };
 } // namespace
 

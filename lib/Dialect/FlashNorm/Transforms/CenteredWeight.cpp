@@ -84,7 +84,7 @@ public:
                         return widen(nested, args[0]);
                       });
   }
-  Value roundVector(Value vector, Type to);
+  Value roundVector(Value vector, FloatType to);
 
 private:
   using Body = function_ref<Value(ImplicitLocOpBuilder &, ValueRange)>;
@@ -96,7 +96,14 @@ private:
   Value round(ImplicitLocOpBuilder &nested, Value value, FloatType to);
   Value exact(ImplicitLocOpBuilder &nested, Value weight, Value factor,
               Value mean);
-  Value forColumns(ValueRange inputs, Body body);
+  Value forColumns(ValueRange inputs, Body body, Type to);
+  Value forColumns(ValueRange inputs, Body body) {
+    return forColumns(inputs, body, f64);
+  }
+  Value reduceColumns(ValueRange inputs, ArrayRef<AffineMap> inputMaps,
+                      Value init, Body term);
+  std::pair<SmallVector<Value>, SmallVector<AffineMap>>
+  getExactInputs(Value normWeight, Value means);
   /// The sum over k of q^2.
   Value sumSquares(Value normWeight, Value means);
   Value walk(Value normWeight, Value means, Value rounded);
@@ -144,6 +151,25 @@ Value WeightBuilder::zeros() {
   return linalg::FillOp::create(b, constant(b, 0), empty).getResult(0);
 }
 
+/// The sums over k of a function of `inputs`, from `init`.
+Value WeightBuilder::reduceColumns(ValueRange inputs,
+                                   ArrayRef<AffineMap> inputMaps, Value init,
+                                   Body term) {
+  SmallVector<AffineMap> maps(inputMaps);
+  maps.push_back(alongN);
+  SmallVector<utils::IteratorType> iterators(2, utils::IteratorType::parallel);
+  iterators[dimK] = utils::IteratorType::reduction;
+  auto body = [&](OpBuilder &builder, Location loc, ValueRange args) {
+    ImplicitLocOpBuilder nested(loc, builder);
+    Value next = term(nested, args);
+    linalg::YieldOp::create(
+        nested, ValueRange(arith::AddFOp::create(nested, args.back(), next)));
+  };
+  return linalg::GenericOp::create(b, init.getType(), inputs, init, maps,
+                                   iterators, body)
+      .getResult(0);
+}
+
 Value WeightBuilder::sumColumns(Value factor, Value matrix, Value init) {
   SmallVector<Value> inputs = {matrix};
   SmallVector<AffineMap> maps = {identity};
@@ -151,25 +177,19 @@ Value WeightBuilder::sumColumns(Value factor, Value matrix, Value init) {
     inputs.push_back(factor);
     maps.push_back(alongK);
   }
-  maps.push_back(alongN);
-  SmallVector<utils::IteratorType> iterators(2, utils::IteratorType::parallel);
-  iterators[dimK] = utils::IteratorType::reduction;
-  auto body = [&](OpBuilder &builder, Location loc, ValueRange args) {
-    ImplicitLocOpBuilder nested(loc, builder);
-    Value term = widen(nested, args[0]);
-    if (factor)
-      term = arith::MulFOp::create(nested, term, widen(nested, args[1]));
-    linalg::YieldOp::create(
-        nested, ValueRange(arith::AddFOp::create(nested, args.back(), term)));
-  };
-  return linalg::GenericOp::create(b, init.getType(), inputs, init, maps,
-                                   iterators, body)
-      .getResult(0);
+  return reduceColumns(
+      inputs, maps, init,
+      [&](ImplicitLocOpBuilder &nested, ValueRange args) -> Value {
+        Value term = widen(nested, args[0]);
+        if (factor)
+          term = arith::MulFOp::create(nested, term, widen(nested, args[1]));
+        return term;
+      });
 }
 
-/// A function of vectors of one element for each column, in f64.
-Value WeightBuilder::forColumns(ValueRange inputs, Body compute) {
-  Value empty = tensor::EmptyOp::create(b, ArrayRef<int64_t>{columns}, f64);
+/// A function of vectors of one element for each column.
+Value WeightBuilder::forColumns(ValueRange inputs, Body compute, Type to) {
+  Value empty = tensor::EmptyOp::create(b, ArrayRef<int64_t>{columns}, to);
   SmallVector<AffineMap> maps(inputs.size() + 1, b.getMultiDimIdentityMap(1));
   auto body = [&](OpBuilder &builder, Location loc, ValueRange args) {
     ImplicitLocOpBuilder nested(loc, builder);
@@ -180,42 +200,38 @@ Value WeightBuilder::forColumns(ValueRange inputs, Body compute) {
       .getResult(0);
 }
 
-Value WeightBuilder::roundVector(Value vector, Type to) {
+Value WeightBuilder::roundVector(Value vector, FloatType to) {
   if (to == f64)
     return vector;
-  Value empty = tensor::EmptyOp::create(b, ArrayRef<int64_t>{columns}, to);
-  SmallVector<AffineMap> maps(2, b.getMultiDimIdentityMap(1));
-  auto body = [&](OpBuilder &builder, Location loc, ValueRange args) {
-    ImplicitLocOpBuilder nested(loc, builder);
-    linalg::YieldOp::create(nested,
-                            round(nested, args[0], cast<FloatType>(to)));
-  };
-  return linalg::GenericOp::create(b, empty.getType(), vector, empty, maps,
-                                   utils::IteratorType::parallel, body)
-      .getResult(0);
+  return forColumns(
+      vector,
+      [&](ImplicitLocOpBuilder &nested, ValueRange args) {
+        return round(nested, args[0], to);
+      },
+      to);
 }
 
-Value WeightBuilder::sumSquares(Value normWeight, Value means) {
+/// q is a function of these.
+std::pair<SmallVector<Value>, SmallVector<AffineMap>>
+WeightBuilder::getExactInputs(Value normWeight, Value means) {
   SmallVector<Value> inputs = {weight, means};
   SmallVector<AffineMap> maps = {identity, alongN};
   if (normWeight) {
     inputs.push_back(normWeight);
     maps.push_back(alongK);
   }
-  maps.push_back(alongN);
-  SmallVector<utils::IteratorType> iterators(2, utils::IteratorType::parallel);
-  iterators[dimK] = utils::IteratorType::reduction;
-  auto body = [&](OpBuilder &builder, Location loc, ValueRange args) {
-    ImplicitLocOpBuilder nested(loc, builder);
-    Value q = exact(nested, args[0], normWeight ? args[2] : Value(), args[1]);
-    Value square = arith::MulFOp::create(nested, q, q);
-    linalg::YieldOp::create(
-        nested, ValueRange(arith::AddFOp::create(nested, args.back(), square)));
-  };
-  Value init = zeros();
-  return linalg::GenericOp::create(b, init.getType(), inputs, init, maps,
-                                   iterators, body)
-      .getResult(0);
+  return {inputs, maps};
+}
+
+Value WeightBuilder::sumSquares(Value normWeight, Value means) {
+  auto [inputs, maps] = getExactInputs(normWeight, means);
+  return reduceColumns(
+      inputs, maps, zeros(),
+      [&](ImplicitLocOpBuilder &nested, ValueRange args) -> Value {
+        Value q =
+            exact(nested, args[0], normWeight ? args[2] : Value(), args[1]);
+        return arith::MulFOp::create(nested, q, q);
+      });
 }
 
 /// One row of a walk: `inputs` are W's row, the means and the prices.
@@ -334,12 +350,7 @@ Value WeightBuilder::center(Value normWeight) {
                        nested, args[0], constant(nested, double(depth)));
                  });
   Value empty = tensor::EmptyOp::create(b, type.getShape(), elementType);
-  SmallVector<Value> inputs = {weight, means};
-  SmallVector<AffineMap> maps = {identity, alongN};
-  if (normWeight) {
-    inputs.push_back(normWeight);
-    maps.push_back(alongK);
-  }
+  auto [inputs, maps] = getExactInputs(normWeight, means);
   maps.push_back(identity);
   SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
   auto body = [&](OpBuilder &builder, Location loc, ValueRange args) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PreparedWeights.h"
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,13 +33,11 @@ struct ConcatMatmuls : ::flashnorm::impl::ConcatMatmulsPassBase<ConcatMatmuls> {
 };
 } // namespace
 
-static bool isFrozen(func::FuncOp entry, Value value) {
+static bool isFrozenOrConstant(func::FuncOp entry, Value value) {
   if (!value || matchPattern(value, m_Constant()))
     return true;
   auto argument = dyn_cast<BlockArgument>(value);
-  return argument && argument.getOwner() == &entry.getBody().front() &&
-         entry.getArgAttr(argument.getArgNumber(),
-                          FlashNormDialect::getFrozenAttrName());
+  return argument && isFrozen(entry, argument);
 }
 
 /// Why `op` cannot be a part of a larger matmul, or nothing.
@@ -48,10 +47,10 @@ static std::string checkPart(func::FuncOp entry, MatmulOp op) {
   if (op.getResidual() || op.getPostNorm() || op.getInits().size() > 1 ||
       op.getColumnSums())
     return "one has a residual, a post-norm, a second result or column_sums";
-  if (!isFrozen(entry, op.getWeight()) || !isFrozen(entry, op.getBias()))
+  if (!isFrozenOrConstant(entry, op.getWeight()) ||
+      !isFrozenOrConstant(entry, op.getBias()))
     return "a weight or bias is neither an argument with 'flashnorm.frozen' "
-           "nor "
-           "a constant";
+           "nor a constant";
   return "";
 }
 

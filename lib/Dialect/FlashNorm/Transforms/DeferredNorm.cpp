@@ -103,18 +103,7 @@ NormView flashnorm::splitStatistics(RewriterBase &rewriter,
       inits.drop_front(), norm.attr, /*drops_constant_rows=*/false);
   rewriter.replaceAllUsesWith(norm.op->getResults().drop_front(),
                               statistics.getResults());
-  auto cast = CastPositionAttr::get(rewriter.getContext(), norm.cast);
-  Type type = norm.getResult().getType();
-  Operation *plain =
-      norm.isLayer()
-          ? LayerNormOp::create(rewriter, loc, type, norm.input, norm.weight,
-                                norm.bias, inits.front(), norm.attr.getEps(),
-                                cast)
-                .getOperation()
-          : RMSNormOp::create(rewriter, loc, type, norm.input, norm.weight,
-                              inits.front(), norm.attr.getEps(), cast)
-                .getOperation();
-  plain->setDiscardableAttrs(norm.op->getDiscardableAttrDictionary());
+  Operation *plain = norm.rebuild(rewriter, inits.take_front());
   rewriter.replaceAllUsesWith(norm.getResult(), plain->getResult(0));
   rewriter.eraseOp(norm.op);
   return *NormView::get(plain);

@@ -110,12 +110,6 @@ static bool belongsTo(const Statistic &statistic, const NormView &norm) {
          norm.attr.getEps().getValueAsDouble() == eps;
 }
 
-/// The type of a norm's statistics.
-static Type getStatisticsType(const NormView &norm) {
-  Type type = getElementTypeOrSelf(norm.input.getType());
-  return type.isF64() ? type : Type(Float32Type::get(type.getContext()));
-}
-
 /// `norm` with its statistics as results.
 static Operation *addStatistics(OpBuilder &builder, const NormView &norm) {
   Location loc = norm.op->getLoc();
@@ -126,19 +120,9 @@ static Operation *addStatistics(OpBuilder &builder, const NormView &norm) {
       tensor::getMixedSizes(builder, loc, norm.input);
   sizes.pop_back();
   for (int i = 0; i < (norm.isLayer() ? 2 : 1); ++i)
-    inits.push_back(
-        tensor::EmptyOp::create(builder, loc, sizes, getStatisticsType(norm)));
-  auto cast = CastPositionAttr::get(builder.getContext(), norm.cast);
-  TypeRange types = ValueRange(inits).getTypes();
-  Operation *op =
-      norm.isLayer()
-          ? LayerNormOp::create(builder, loc, types, norm.input, norm.weight,
-                                norm.bias, inits, norm.attr.getEps(), cast)
-                .getOperation()
-          : RMSNormOp::create(builder, loc, types, norm.input, norm.weight,
-                              inits, norm.attr.getEps(), cast)
-                .getOperation();
-  op->setDiscardableAttrs(norm.op->getDiscardableAttrDictionary());
+    inits.push_back(tensor::EmptyOp::create(builder, loc, sizes,
+                                            getStatisticsType(norm.input)));
+  Operation *op = norm.rebuild(builder, inits);
   norm.op->getResult(0).replaceAllUsesWith(op->getResult(0));
   norm.op->erase();
   return op;
@@ -196,7 +180,7 @@ StatisticsReport flashnorm::raiseStatistics(func::FuncOp function,
       for (Operation *norm : found->second) {
         NormView normView = *NormView::get(norm);
         if (!belongsTo(*statistic, normView) ||
-            getStatisticsType(normView) != type.getElementType())
+            getStatisticsType(normView.input) != type.getElementType())
           continue;
         if (!llvm::all_of(result.getUsers(), [&](Operation *user) {
               return dominance.properlyDominates(norm, user);

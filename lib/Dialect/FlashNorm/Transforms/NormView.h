@@ -42,7 +42,32 @@ struct NormView {
       return view(layer, layer.getBias());
     return std::nullopt;
   }
+
+  /// The same norm with the results that `inits` are for, and its discardable
+  /// attributes. `op` stays.
+  mlir::Operation *rebuild(mlir::OpBuilder &builder,
+                           mlir::ValueRange inits) const {
+    mlir::Location loc = op->getLoc();
+    auto castAttr = CastPositionAttr::get(builder.getContext(), cast);
+    mlir::TypeRange types = inits.getTypes();
+    mlir::Operation *norm =
+        isLayer() ? LayerNormOp::create(builder, loc, types, input, weight,
+                                        bias, inits, attr.getEps(), castAttr)
+                        .getOperation()
+                  : RMSNormOp::create(builder, loc, types, input, weight, inits,
+                                      attr.getEps(), castAttr)
+                        .getOperation();
+    norm->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    return norm;
+  }
 };
+
+/// Of the statistics of rows of `x`.
+inline mlir::FloatType getStatisticsType(mlir::Value x) {
+  if (mlir::getElementTypeOrSelf(x.getType()).isF64())
+    return mlir::Float64Type::get(x.getContext());
+  return mlir::Float32Type::get(x.getContext());
+}
 
 } // namespace flashnorm
 

@@ -25,7 +25,7 @@ static constexpr unsigned maxFactorOps = 16;
 // What is the same on every call
 //===----------------------------------------------------------------------===//
 
-bool PreparedWeights::isFrozen(BlockArgument argument) {
+bool flashnorm::isFrozen(func::FuncOp entry, BlockArgument argument) {
   return argument.getOwner() == &entry.getBody().front() &&
          argument.getArgNumber() < entry.getNumArguments() &&
          entry.getArgAttr(argument.getArgNumber(),
@@ -53,7 +53,7 @@ static bool isSmallConstant(Operation *op) {
 bool PreparedWeights::collectOps(Value value, SetVector<Operation *> &ops,
                                  unsigned depth) {
   if (auto argument = dyn_cast<BlockArgument>(value))
-    return isFrozen(argument);
+    return isFrozen(entry, argument);
   Operation *op = value.getDefiningOp();
   if (ops.contains(op))
     return true;

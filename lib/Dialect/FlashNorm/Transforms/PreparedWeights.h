@@ -82,6 +82,9 @@ collectOwnOps(mlir::func::FuncOp function) {
   return ops;
 }
 
+/// Callers promise the same values of this argument on every call.
+bool isFrozen(mlir::func::FuncOp entry, mlir::BlockArgument argument);
+
 /// A value that is the same on every call: a constant, a frozen argument, or
 /// what is computed from such.
 struct Factor {
@@ -130,7 +133,6 @@ public:
 private:
   bool collectOps(mlir::Value value, llvm::SetVector<mlir::Operation *> &ops,
                   unsigned depth = 0);
-  bool isFrozen(mlir::BlockArgument argument);
   std::string findPrepareFunction();
   mlir::func::ReturnOp getPrepareReturn();
   mlir::Value addArgument(mlir::func::ReturnOp returnOp, mlir::Value result,

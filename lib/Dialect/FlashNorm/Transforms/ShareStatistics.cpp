@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NormView.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -60,16 +61,7 @@ private:
 };
 } // namespace
 
-/// The type of one f32 (f64) for each row of `x`.
-static RankedTensorType getRowsType(Value x) {
-  auto type = cast<RankedTensorType>(x.getType());
-  Builder builder(x.getContext());
-  return RankedTensorType::get(type.getShape().drop_back(),
-                               type.getElementType().isF64()
-                                   ? Type(builder.getF64Type())
-                                   : Type(builder.getF32Type()));
-}
-
+/// One statistic for each row of `like`.
 static Value makeRowsInit(OpBuilder &builder, Location loc, Value like,
                           Type elementType) {
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, like);
@@ -101,8 +93,7 @@ Value ShareStatistics::makeInProducer(RewriterBase &rewriter, Value x,
   rewriter.setInsertionPoint(producer);
   Location loc = producer.getLoc();
   SmallVector<Value> inits(producer.getInits());
-  Value init = makeRowsInit(rewriter, loc, inits.front(),
-                            getRowsType(x).getElementType());
+  Value init = makeRowsInit(rewriter, loc, inits.front(), getStatisticsType(x));
   inits.push_back(init);
   auto fused = MatmulOp::create(
       rewriter, loc, TypeRange(ValueRange(inits)), producer.getInput(),
@@ -124,7 +115,7 @@ Value ShareStatistics::makeByItself(RewriterBase &rewriter, Value x,
                                     NormAttr norm, Operation *first) {
   rewriter.setInsertionPoint(first);
   Location loc = first->getLoc();
-  Value init = makeRowsInit(rewriter, loc, x, getRowsType(x).getElementType());
+  Value init = makeRowsInit(rewriter, loc, x, getStatisticsType(x));
   return RowStatisticsOp::create(rewriter, loc, init.getType(), x, init, norm,
                                  norm.getKind() == NormKind::Layer)
       .getResult(0);
@@ -199,7 +190,7 @@ void ShareStatistics::runOnOperation() {
       if (statistics.hasPureTensorSemantics() && !statistics.returnsMean() &&
           isScale &&
           getElementTypeOrSelf(statistics.getResult(0).getType()) ==
-              getRowsType(statistics.getInput()).getElementType())
+              getStatisticsType(statistics.getInput()))
         groups[{op->getBlock(), statistics.getInput(), statistics.getNorm()}]
             .add(op);
     }
