@@ -103,6 +103,11 @@ Error EmulatedDevice::prepare(Function *, const LaunchShape &shape) {
   return Error::success();
 }
 
+Expected<int64_t>
+EmulatedDevice::getMaxActiveClusters(Function *, const LaunchShape &shape) {
+  return std::max<int64_t>(1, info.numSMs / shape.cluster);
+}
+
 EmulatorLaunch EmulatedDevice::getLaunch(const LaunchShape &shape) {
   EmulatorLaunch launch;
   launch.grid[0] = shape.grid;

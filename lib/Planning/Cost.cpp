@@ -48,6 +48,15 @@ static constexpr double steadyRing = 1.6;
 /// same plans right).
 static constexpr double exposedL2 = 0.03;
 
+/// From the last MMA of a tile that CTAs share to their sum, and what an SM
+/// sends to another one meanwhile.
+static constexpr double splitKLatency = 3500;
+static constexpr double clusterBytesPerClock = 32;
+
+/// CTAs that load for each other wait for each other (0 to 3.5 % were
+/// measured).
+static constexpr double multicastOverhead = 1.015;
+
 static int64_t getRows(const Problem &problem) {
   return std::max<int64_t>(1, problem.m.value_or(assumedRows));
 }
@@ -95,10 +104,10 @@ static double getStageL2Bytes(const Plan &plan, const Problem &problem) {
   double x = plan.tileM * getBoxRowCost(getRows(problem), plan.tileM, xRow);
   // W [N,K] has rows like x; W [K,N] has boxes of 64 columns.
   double w = problem.transposeWeight
-                 ? plan.tileN *
-                       getBoxRowCost(problem.n, plan.tileN * plan.cluster, xRow)
+                 ? plan.tileN * getBoxRowCost(problem.n,
+                                              plan.tileN * plan.clusterN, xRow)
                  : plan.tileN * getRowCost(problem.n, problem.inputType);
-  return (x + w) * plan.tileK * inputBytes;
+  return (x + w / plan.clusterM) * plan.tileK * inputBytes;
 }
 
 /// Bytes that an SM gets of L2 in a clock while `activeSMs` have work.
@@ -220,6 +229,8 @@ static double getEpilogueClocks(const Plan &plan, const Problem &problem,
   if (problem.hasNormBias)
     perElement += 1;
   double elements = double(plan.tileM) * plan.tileN;
+  if (plan.clusterK > 1)
+    elements /= dealSlices(plan.tileN / plan.warpsN / 32, plan.clusterK).owners;
   double bytesPerElement = sizeInBytes(problem.outputType) *
                            (1 + problem.returnsSum + problem.hasResidual);
   if (plan.family == Family::Wgmma)
@@ -251,21 +262,36 @@ static double getMemoryMicroseconds(const Problem &problem,
   return bytes / target.bytesPerMicrosecond;
 }
 
+/// Clocks that the CTAs of a cluster along K take to add up their tile.
+static double getSplitKClocks(const Plan &plan) {
+  if (plan.clusterK == 1)
+    return 0;
+  double bytes = double(plan.tileM) * plan.tileN * 4;
+  SliceDeal deal = dealSlices(plan.tileN / plan.warpsN / 32, plan.clusterK);
+  double received = bytes * plan.clusterK / deal.owners;
+  return splitKLatency + std::max(bytes, received) / clusterBytesPerClock;
+}
+
 /// A persistent CTA on each SM, whose loads run ahead into its next tile. While
 /// one warpgroup of a ping-pong pair runs its epilogue, the other multiplies;
 /// cooperative ones stand still.
 static double estimatePersistent(const Plan &plan, const Problem &problem,
                                  const TargetInfo &target) {
-  double tiles = std::ceil(double(getRows(problem)) / plan.tileM) *
-                 std::ceil(double(problem.n) / plan.tileN);
-  double steps = std::ceil(double(problem.k) / plan.tileK);
-  double epilogue = getEpilogueClocks(plan, problem, target);
-  if (plan.cluster > 1) // each CTA has one part of the columns
-    tiles = plan.cluster * std::ceil(double(getRows(problem)) / plan.tileM);
-  double activeSMs = std::min<double>(tiles, target.numSMs);
+  // What CTAs do, those that share a tile counted apart.
+  double rowTiles = plan.clusterM * std::ceil(double(getRows(problem)) /
+                                              (plan.tileM * plan.clusterM));
+  double tiles =
+      rowTiles * std::ceil(double(problem.n) / plan.tileN) * plan.clusterK;
+  double steps = std::ceil(double(problem.k) / (plan.tileK * plan.clusterK));
+  double epilogue =
+      getEpilogueClocks(plan, problem, target) + getSplitKClocks(plan);
+  if (plan.clusterN > 1) // each CTA has one part of the columns
+    tiles = plan.clusterN * rowTiles;
+  double numSMs = double(target.numSMsForClusters(plan.clusterSize()));
+  double activeSMs = std::min(tiles, numSMs);
   double mainloop =
       steps * getStageClocks(plan, problem, target, /*ctas=*/1, activeSMs);
-  double tilesOfCTA = std::ceil(tiles / target.numSMs);
+  double tilesOfCTA = std::ceil(tiles / numSMs);
   double l2Clocks = tilesOfCTA * steps * getStageL2Bytes(plan, problem) /
                     getL2Rate(plan, target, activeSMs);
   double clocks = 2 * loadLatency;
@@ -286,9 +312,12 @@ static double estimatePersistent(const Plan &plan, const Problem &problem,
     bytesUnderWay *= steadyRing;
   double exposed =
       std::min(1.0, exposedAt64KB * std::max(1.0, 65536 / bytesUnderWay));
-  return startOfKernel + std::max(compute, memory) +
-         exposed * std::min(compute, memory) +
-         exposedL2 * l2Clocks / target.clockMHz;
+  double microseconds = std::max(compute, memory) +
+                        exposed * std::min(compute, memory) +
+                        exposedL2 * l2Clocks / target.clockMHz;
+  if (plan.clusterM > 1)
+    microseconds *= multicastOverhead;
+  return startOfKernel + microseconds;
 }
 
 double flashnorm::estimateKernel(const Plan &plan, const Problem &problem,

@@ -9,6 +9,7 @@
 #include "flashnorm/Planning/Problem.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace flashnorm;
 using llvm::StringRef;
@@ -85,4 +86,11 @@ StringRef flashnorm::stringify(Norm norm) {
     return "layer";
   }
   llvm_unreachable("unknown norm");
+}
+
+SliceDeal flashnorm::dealSlices(int64_t slices, int64_t ctas) {
+  int64_t each = llvm::divideCeil(slices, ctas);
+  while (slices % each != 0)
+    ++each;
+  return {slices / each, each};
 }

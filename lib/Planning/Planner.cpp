@@ -27,7 +27,7 @@ namespace {
 struct TileShape {
   int64_t tileM, tileN, tileK, warpsM, warpsN;
   Schedule schedule = Schedule::Cooperative;
-  int64_t cluster = 1;
+  int64_t clusterM = 1, clusterN = 1, clusterK = 1;
 };
 using Visitor = llvm::function_ref<void(TileShape)>;
 } // namespace
@@ -63,16 +63,37 @@ static int64_t columnUnit(const Problem &problem) {
 }
 
 static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
+  auto visitClusters = [&](TileShape shape) {
+    visit(shape);
+    shape.clusterM = 2;
+    visit(shape);
+    shape.clusterM = 1;
+    if (shape.schedule == Schedule::Cooperative)
+      for (shape.clusterK = 2; shape.clusterK <= 8; shape.clusterK *= 2)
+        visit(shape);
+  };
   auto visitSplit = [&](int64_t warpsM, int64_t warpsN, Schedule schedule) {
     if (needsWideTile(problem)) {
-      visit({64 * warpsM,
-             int64_t(llvm::alignTo(problem.n, columnUnit(problem) * warpsN)),
-             64, warpsM, warpsN, schedule});
+      TileShape shape{
+          64 * warpsM,
+          int64_t(llvm::alignTo(problem.n, columnUnit(problem) * warpsN)),
+          64,
+          warpsM,
+          warpsN,
+          schedule};
+      visitClusters(shape);
+      // An even number of slices can be dealt out to several CTAs.
+      int64_t even = llvm::alignTo(problem.n, 64 * warpsN);
+      if (even > shape.tileN) {
+        shape.tileN = even;
+        visitClusters(shape);
+      }
       return;
     }
     for (int64_t columns = columnUnit(problem); columns <= 256;
          columns += columnUnit(problem))
-      visit({64 * warpsM, columns * warpsN, 64, warpsM, warpsN, schedule});
+      visitClusters(
+          {64 * warpsM, columns * warpsN, 64, warpsM, warpsN, schedule});
   };
   visitSplit(1, 1, Schedule::Cooperative);
   visitSplit(1, 1, Schedule::PingPong);
@@ -81,7 +102,7 @@ static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
     visit({64,
            int64_t(llvm::alignTo(llvm::divideCeil(problem.n, 2),
                                  columnUnit(problem))),
-           64, 1, 1, Schedule::PingPong, /*cluster=*/2});
+           64, 1, 1, Schedule::PingPong, /*clusterM=*/1, /*clusterN=*/2});
   visitSplit(2, 1, Schedule::Cooperative);
   visitSplit(1, 2, Schedule::Cooperative);
 }
@@ -133,10 +154,19 @@ static std::optional<Plan> findBestPlan(const Problem &problem,
     if (shape.warpsN > 1 && !needsWideTile(problem) &&
         shape.tileN >= 2 * problem.n)
       return;
-    Plan plan{getStrategy(problem), family,       target.chip.str(),
-              shape.tileM,          shape.tileN,  shape.tileK,
-              shape.warpsM,         shape.warpsN, 2,
-              shape.schedule,       shape.cluster};
+    // Nor a cluster along M for one row of tiles, nor tiles shared where there
+    // are enough to give each SM its own.
+    int64_t tiles = llvm::divideCeil(rows, shape.tileM) *
+                    llvm::divideCeil(problem.n, shape.tileN);
+    if ((shape.clusterM > 1 && rows <= shape.tileM) ||
+        (shape.clusterK > 1 &&
+         tiles * shape.clusterK > target.numSMsForClusters(shape.clusterK)))
+      return;
+    Plan plan{getStrategy(problem), family,         target.chip.str(),
+              shape.tileM,          shape.tileN,    shape.tileK,
+              shape.warpsM,         shape.warpsN,   2,
+              shape.schedule,       shape.clusterM, shape.clusterN,
+              shape.clusterK};
     if (std::string why = verifyPlan(plan, problem, target); !why.empty()) {
       if (!best && reason.empty())
         reason = why;

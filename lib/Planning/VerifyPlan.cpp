@@ -14,6 +14,7 @@
 #include "flashnorm/Planning/Planner.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
+#include <algorithm>
 #include <limits>
 
 using namespace flashnorm;
@@ -69,7 +70,7 @@ static int64_t estimateEpilogueRegisters(const Plan &plan,
 static int64_t estimateWgmmaEpilogueRegisters(const Plan &plan,
                                               const Problem &problem,
                                               int64_t accumulators) {
-  bool isMasked = problem.n % (plan.tileN * plan.cluster) != 0;
+  bool isMasked = problem.n % (plan.tileN * plan.clusterN) != 0;
   bool spills = isMasked && problem.hasActivation && problem.hasResidual &&
                 accumulators >= 112;
   return spills ? 80 : 0;
@@ -94,6 +95,29 @@ static int64_t estimateOtherRegisters(const Plan &plan,
   if (problem.hasRowStride)
     registers += 4;
   return registers + estimateEpilogueRegisters(plan, problem);
+}
+
+/// Bytes of shared memory for what a wgmma cluster exchanges.
+static int64_t getClusterMemory(const Plan &plan, const Problem &problem) {
+  int64_t teams = plan.consumerWarpgroups(), bytes = 0;
+  int64_t ctasPerRow = plan.clusterN;
+  if (plan.clusterK > 1) {
+    // Each CTA sends its part of every sum: f32 of 64 rows, a row's sum still
+    // spread over four lanes; two barriers.
+    SliceDeal deal =
+        dealSlices(plan.tileN / plan.warpsN / sliceColumns, plan.clusterK);
+    int64_t partBytes = 64 * 4 * deal.slices * sliceColumns;
+    if (problem.preNorm != Norm::None)
+      partBytes += 64 * 4 * 4;
+    bytes += teams * (plan.clusterK * partBytes + 16);
+    ctasPerRow = deal.owners;
+  }
+  // Two sums of two rounds, each with a barrier.
+  if (problem.postNorm != Norm::None && ctasPerRow > 1) {
+    int64_t senders = ctasPerRow == 2 ? 1 : ctasPerRow;
+    bytes += 2 * 2 * teams * (senders * 64 * 4 + 8);
+  }
+  return bytes;
 }
 
 PlanUsage flashnorm::computeUsage(const Plan &plan, const Problem &problem) {
@@ -128,13 +152,11 @@ PlanUsage flashnorm::computeUsage(const Plan &plan, const Problem &problem) {
                           (1 + problem.returnsSum);
   // Where all columns of a row are in the tile, its persistent CTAs keep the
   // vectors over columns as f32.
-  if (plan.family == Family::Wgmma && plan.tileN * plan.cluster >= problem.n)
+  if (plan.family == Family::Wgmma && plan.tileN * plan.clusterN >= problem.n)
     usage.sharedMemory +=
         plan.tileN * 4 *
         (problem.hasBias + problem.hasNormWeight + problem.hasNormBias);
-  // Two slots for each of two warpgroups and each sum, with a barrier.
-  if (plan.cluster > 1)
-    usage.sharedMemory += 2 * 2 * 2 * (plan.tileM * 4 + 8);
+  usage.sharedMemory += getClusterMemory(plan, problem);
   // Row sums of the warps that share a row: two values per row.
   if (plan.warpsN > 1)
     usage.sharedMemory += plan.tileM * plan.warpsN * 4 * 2;
@@ -191,15 +213,15 @@ static std::string verifyStrategy(const Plan &plan, const Problem &problem) {
             " columns do not fit one CTA; wide_tile takes at most " +
             Twine(getMaxWideTile(plan.family)))
         .str();
-  if (plan.tileN * plan.cluster < problem.n)
+  if (plan.tileN * plan.clusterN < problem.n)
     return ("wide_tile needs all " + Twine(problem.n) +
             " columns in one tile; the tile has " + Twine(plan.tileN) +
-            (plan.cluster > 1
-                 ? " in each of " + std::to_string(plan.cluster) + " CTAs"
+            (plan.clusterN > 1
+                 ? " in each of " + std::to_string(plan.clusterN) + " CTAs"
                  : ""))
         .str();
-  if (plan.tileN * (plan.cluster - 1) >= problem.n)
-    return ("a cluster of " + Twine(plan.cluster) + " CTAs with " +
+  if (plan.tileN * (plan.clusterN - 1) >= problem.n)
+    return ("a cluster of " + Twine(plan.clusterN) + " CTAs with " +
             Twine(plan.tileN) + " columns each has CTAs without any of the " +
             Twine(problem.n))
         .str();
@@ -284,6 +306,43 @@ static std::string verifyTcgen05(const Plan &plan, const Problem &problem) {
   return verifyColumnBlocks(plan, problem);
 }
 
+static std::string verifyCluster(const Plan &plan, const Problem &problem,
+                                 const TargetInfo &target) {
+  int64_t sizes[] = {plan.clusterM, plan.clusterN, plan.clusterK};
+  auto fail = [&](const Twine &limit) {
+    return ("cluster is " + Twine(sizes[0]) + "x" + Twine(sizes[1]) + "x" +
+            Twine(sizes[2]) + "; " + limit)
+        .str();
+  };
+  int64_t largest = *std::max_element(std::begin(sizes), std::end(sizes));
+  if (largest == 1)
+    return "";
+  if (plan.family != Family::Wgmma)
+    return fail("only wgmma has clusters");
+  if (std::count(std::begin(sizes), std::end(sizes), 1) != 2)
+    return fail("one of the sizes may be above 1");
+  if (largest > target.maxClusterSize)
+    return fail(target.chip + " has clusters of at most " +
+                Twine(target.maxClusterSize) + " CTAs");
+  if (plan.clusterM > 2)
+    return fail("along M it is 1 or 2");
+  if (plan.clusterN != 1 &&
+      (plan.clusterN != 2 || plan.schedule != Schedule::PingPong ||
+       plan.strategy != Strategy::WideTile))
+    return fail("along N it is 1, or 2 for wide_tile with ping_pong");
+  if (plan.clusterK == 1)
+    return "";
+  if (!llvm::isPowerOf2_64(plan.clusterK) ||
+      plan.schedule != Schedule::Cooperative)
+    return fail("along K it is 1, or 2, 4 or 8 with cooperative");
+  int64_t steps = llvm::divideCeil(problem.k, plan.tileK);
+  int64_t stepsOfCTA = llvm::divideCeil(steps, plan.clusterK);
+  if ((plan.clusterK - 1) * stepsOfCTA >= steps)
+    return fail("with " + Twine(stepsOfCTA) + " of the " + Twine(steps) +
+                " steps each there are CTAs without any");
+  return "";
+}
+
 std::string flashnorm::verifyPlan(const Plan &plan, const Problem &problem,
                                   const TargetInfo &target) {
   if (std::string reason = verifyProblem(problem); !reason.empty())
@@ -313,12 +372,9 @@ std::string flashnorm::verifyPlan(const Plan &plan, const Problem &problem,
     return ("schedule is ping_pong, which " + stringify(plan.family) +
             " does not have; wgmma has")
         .str();
-  if (plan.cluster != 1 &&
-      (plan.cluster != 2 || plan.schedule != Schedule::PingPong ||
-       plan.strategy != Strategy::WideTile))
-    return ("cluster is " + Twine(plan.cluster) +
-            "; it is 1, or 2 for wide_tile with ping_pong")
-        .str();
+  if (std::string reason = verifyCluster(plan, problem, target);
+      !reason.empty())
+    return reason;
   if (std::string reason = verifyStrategy(plan, problem); !reason.empty())
     return reason;
 

@@ -93,6 +93,8 @@ struct Context;
     (Function **, Module *, const char *))                                     \
   X(funcGetAttribute, cuFuncGetAttribute, (int *, int, Function *))            \
   X(funcSetAttribute, cuFuncSetAttribute, (Function *, int, int))              \
+  X(occupancyMaxActiveClusters, cuOccupancyMaxActiveClusters,                  \
+    (int *, Function *, const LaunchConfig *))                                 \
   X(launchKernelEx, cuLaunchKernelEx,                                          \
     (const LaunchConfig *, Function *, void **, void **))                      \
   X(memAlloc, cuMemAlloc_v2, (DevicePointer *, size_t))                        \
@@ -315,11 +317,10 @@ Error CudaDevice::prepare(Function *function, const LaunchShape &shape) {
   return Error::success();
 }
 
-/// Starts a kernel without waiting for it.
-static Error enqueue(Function *function, const LaunchShape &shape,
-                     llvm::ArrayRef<void *> parameters) {
-  const Driver &cuda = getDriver();
-  LaunchAttribute attribute = {};
+/// What the driver calls a launch; refers to `attribute`.
+static LaunchConfig getConfig(const LaunchShape &shape,
+                              LaunchAttribute &attribute) {
+  attribute = {};
   attribute.id = ClusterDimension;
   attribute.value.cluster[0] = shape.cluster;
   attribute.value.cluster[1] = attribute.value.cluster[2] = 1;
@@ -332,6 +333,31 @@ static Error enqueue(Function *function, const LaunchShape &shape,
     config.attributes = &attribute;
     config.numAttributes = 1;
   }
+  return config;
+}
+
+Expected<int64_t> CudaDevice::getMaxActiveClusters(Function *function,
+                                                   const LaunchShape &shape) {
+  const Driver &cuda = getDriver();
+  LaunchShape oneCluster = shape;
+  oneCluster.grid = shape.cluster;
+  LaunchAttribute attribute;
+  LaunchConfig config = getConfig(oneCluster, attribute);
+  int count = 0;
+  if (Error error =
+          cuda.check(cuda.occupancyMaxActiveClusters(&count, function, &config),
+                     "cuOccupancyMaxActiveClusters for clusters of " +
+                         Twine(shape.cluster)))
+    return std::move(error);
+  return count;
+}
+
+/// Starts a kernel without waiting for it.
+static Error enqueue(Function *function, const LaunchShape &shape,
+                     llvm::ArrayRef<void *> parameters) {
+  const Driver &cuda = getDriver();
+  LaunchAttribute attribute;
+  LaunchConfig config = getConfig(shape, attribute);
   return cuda.check(
       cuda.launchKernelEx(&config, function,
                           const_cast<void **>(parameters.data()), nullptr),

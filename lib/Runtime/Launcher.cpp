@@ -83,16 +83,19 @@ static LaunchShape getTileShape(const KernelManifest &kernel) {
 
 Expected<LaunchShape>
 flashnorm::getLaunchShape(const KernelManifest &kernel, int64_t rows,
-                          const DeviceProperties &device) {
+                          const DeviceProperties &device,
+                          std::optional<int64_t> maxClusters) {
   LaunchShape shape = getTileShape(kernel);
   // Both factors are below 2^31.
   shape.grid = static_cast<int64_t>(llvm::divideCeil(rows, kernel.tileRows)) *
                kernel.columnTiles;
-  if (kernel.ctasPerSM > 0)
-    shape.grid = std::min(
-        shape.grid,
-        std::max<int64_t>(kernel.cluster, kernel.ctasPerSM * device.numSMs /
-                                              kernel.cluster * kernel.cluster));
+  if (kernel.ctasPerSM > 0) {
+    int64_t clusters = kernel.ctasPerSM * device.numSMs / kernel.cluster;
+    if (maxClusters)
+      clusters = std::min(clusters, *maxClusters);
+    shape.grid =
+        std::min(shape.grid, std::max<int64_t>(1, clusters) * kernel.cluster);
+  }
   if (shape.grid > device.maxGrid)
     return createStringError(
         Twine(rows) + " rows in tiles of " + Twine(kernel.tileRows) +
@@ -149,8 +152,16 @@ Error Launcher::load(const Manifest &manifest, StringRef image) {
     }
     if (Error error = device->prepare(*function, getTileShape(kernel)))
       return fail(llvm::toString(std::move(error)));
+    LoadedKernel loaded{kernel, *function, std::nullopt};
+    if (kernel.ctasPerSM > 0 && kernel.cluster > 1) {
+      Expected<int64_t> count =
+          device->getMaxActiveClusters(*function, getTileShape(kernel));
+      if (!count)
+        return fail(llvm::toString(count.takeError()));
+      loaded.maxClusters = *count;
+    }
     std::string name = manifest.module + "::" + kernel.name;
-    if (!kernels.try_emplace(name, LoadedKernel{kernel, *function}).second)
+    if (!kernels.try_emplace(name, std::move(loaded)).second)
       return fail("'" + name + "' is loaded already");
   }
   return Error::success();
@@ -413,7 +424,7 @@ Error Launcher::run(const LoadedKernel &loaded, int64_t rows,
                     ArrayRef<StridedView> operands) {
   const KernelManifest &kernel = loaded.manifest;
   Expected<LaunchShape> launchShape =
-      getLaunchShape(kernel, rows, device->properties());
+      getLaunchShape(kernel, rows, device->properties(), loaded.maxClusters);
   if (!launchShape)
     return launchShape.takeError();
   const LaunchShape &shape = *launchShape;

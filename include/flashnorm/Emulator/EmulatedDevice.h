@@ -28,6 +28,8 @@ public:
   llvm::Expected<std::optional<llvm::SmallVector<int64_t>>>
   getParameterSizes(Function *function) override;
   llvm::Error prepare(Function *function, const LaunchShape &shape) override;
+  llvm::Expected<int64_t>
+  getMaxActiveClusters(Function *function, const LaunchShape &shape) override;
   llvm::Error launch(Function *function, const LaunchShape &shape,
                      llvm::ArrayRef<void *> parameters) override;
   /// The time that the emulator takes: of no meaning for a GPU.

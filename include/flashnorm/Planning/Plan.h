@@ -56,14 +56,27 @@ struct Plan {
   /// Pipeline stages in shared memory.
   int64_t stages = 2;
   Schedule schedule = Schedule::Cooperative;
-  /// CTAs that share the rows of a wide tile; each has `tileN` of the columns.
-  int64_t cluster = 1;
+  /// CTAs of a cluster, by what they share (Wgmma). Along M: the columns of W,
+  /// for tiles below each other, of which each loads a part for all. Along N:
+  /// the rows of a wide tile; each has `tileN` of the columns. Along K: one
+  /// tile; each multiplies a part of the depth.
+  int64_t clusterM = 1, clusterN = 1, clusterK = 1;
 
+  int64_t clusterSize() const { return clusterM * clusterN * clusterK; }
   /// Wgmma: warpgroups that multiply.
   int64_t consumerWarpgroups() const {
     return schedule == Schedule::PingPong ? 2 : warpsM * warpsN;
   }
 };
+
+/// How the slices of the accumulator are dealt out to the CTAs of a cluster
+/// along K, each to add them up and to run their epilogue: equally many to each
+/// of the first CTAs, the owners.
+struct SliceDeal {
+  int64_t owners;
+  int64_t slices; ///< of each owner
+};
+SliceDeal dealSlices(int64_t slices, int64_t ctas);
 
 } // namespace flashnorm
 

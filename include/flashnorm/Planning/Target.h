@@ -47,6 +47,10 @@ struct TargetInfo {
   int64_t nativeFlopsPerClock;  ///< the same of wgmma or tcgen05, 0 without
 
   bool supports(Family family) const;
+  /// SMs that persistent clusters of `size` CTAs can occupy together: a cluster
+  /// lies in one GPC, and GPCs differ in their number of SMs. A hint, too; the
+  /// launcher asks the device.
+  int64_t numSMsForClusters(int64_t size) const;
 };
 
 /// All chips, in ascending order.

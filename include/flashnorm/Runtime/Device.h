@@ -67,6 +67,9 @@ public:
   getParameterSizes(Function *function) = 0;
   /// Allows the shared memory and cluster size of `shape`.
   virtual llvm::Error prepare(Function *function, const LaunchShape &shape) = 0;
+  /// Clusters of `shape` (of 1: CTAs) that run at the same time, once prepared.
+  virtual llvm::Expected<int64_t>
+  getMaxActiveClusters(Function *function, const LaunchShape &shape) = 0;
   /// Runs a kernel; parameters[i] points to the value of parameter i.
   virtual llvm::Error launch(Function *function, const LaunchShape &shape,
                              llvm::ArrayRef<void *> parameters) = 0;

@@ -72,6 +72,7 @@ private:
   struct LoadedKernel {
     KernelManifest manifest;
     Device::Function *function = nullptr;
+    std::optional<int64_t> maxClusters; ///< see getLaunchShape
   };
   /// Device memory, kept between launches and grown on demand.
   struct Buffer {
@@ -109,11 +110,13 @@ private:
 };
 
 /// The launch of a kernel for so many rows: as many CTAs as there are tiles,
-/// or, where CTAs are persistent, as fill the device. An error if that is more
-/// than the device or the kernel's cluster allows.
-llvm::Expected<LaunchShape> getLaunchShape(const KernelManifest &kernel,
-                                           int64_t rows,
-                                           const DeviceProperties &device);
+/// or, where CTAs are persistent, as fill the device: clusters may not all find
+/// SMs that are close enough, and no more than `maxClusters` are launched. An
+/// error if that is more than the device or the kernel's cluster allows.
+llvm::Expected<LaunchShape>
+getLaunchShape(const KernelManifest &kernel, int64_t rows,
+               const DeviceProperties &device,
+               std::optional<int64_t> maxClusters = std::nullopt);
 
 /// The number of rows that operand 0 gives, after checking every view against
 /// the manifest: types are the manifest's, leading dimensions collapse.

@@ -62,7 +62,7 @@ private:
 
   /// A row's columns are counted in the tile, or over the tiles of a cluster.
   Value countedColumn(Value column, Value globalColumn) {
-    return plan.getCluster() > 1 ? globalColumn : column;
+    return plan.getCluster()[1] > 1 ? globalColumn : column;
   }
 
   ImplicitLocOpBuilder b;

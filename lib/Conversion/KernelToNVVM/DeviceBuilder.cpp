@@ -295,11 +295,18 @@ void DeviceBuilder::schedulingBoundary(Value untouchedBarrier) {
   mbarrierWait(untouchedBarrier, i32(1));
 }
 void DeviceBuilder::tmaLoad(Value sharedPtr, Value tensorMap, Value column,
-                            Value row, Value barrier) {
+                            Value row, Value barrier, int64_t ctas) {
+  Value mask;
+  if (ctas > 1) {
+    // In the window of the cluster this CTA's own addresses are its own.
+    sharedPtr = LLVM::AddrSpaceCastOp::create(
+        *this, LLVM::LLVMPointerType::get(getContext(), 7), sharedPtr);
+    mask = LLVM::ConstantOp::create(*this, getI16Type(), (1 << ctas) - 1);
+  }
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       *this, sharedPtr, tensorMap, ValueRange{column, row}, barrier,
-      ValueRange(), Value(), Value(), NVVM::TMALoadMode::TILE,
-      /*isCTAOnly=*/true, NVVM::CTAGroupKindAttr(), Value());
+      ValueRange(), mask, Value(), NVVM::TMALoadMode::TILE,
+      /*isCTAOnly=*/ctas == 1, NVVM::CTAGroupKindAttr(), Value());
 }
 void DeviceBuilder::tmaStore(Value tensorMap, Value sharedPtr, Value column,
                              Value row) {
@@ -386,20 +393,33 @@ static Values inlinePtx(DeviceBuilder &b, StringRef text, StringRef constraints,
   return results;
 }
 
-void DeviceBuilder::storeAsync(Value f32Value, Value sharedPtr, Value barrier,
-                               Value rank) {
+Value DeviceBuilder::mapToRank(Value sharedPtr, Value rank) {
   Type remotePtr = LLVM::LLVMPointerType::get(getContext(), 7);
-  Values operands;
-  for (Value pointer : {sharedPtr, barrier}) {
-    Value remote = NVVM::MapaOp::create(*this, remotePtr, pointer, rank);
-    operands.push_back(
-        LLVM::PtrToIntOp::create(*this, getI32Type(), remote).getResult());
-  }
-  operands.push_back(f32Value);
-  inlinePtx(*this,
-            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32 "
-            "[$0], $2, [$1];",
-            "r,r,f,~{memory}", operands, Type(), 0);
+  Value remote = NVVM::MapaOp::create(*this, remotePtr, sharedPtr, rank);
+  return LLVM::PtrToIntOp::create(*this, getI32Type(), remote);
+}
+
+void DeviceBuilder::storeAsync(ValueRange f32Values, Value address,
+                               Value barrier) {
+  size_t count = f32Values.size();
+  std::string text =
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes";
+  std::string constraints = "r,r";
+  if (count > 1)
+    text += ".v" + std::to_string(count);
+  for (size_t i = 0; i < count; ++i)
+    constraints += ",f";
+  text += ".f32 [$0], " +
+          (count > 1 ? operandList(2, count) : std::string("$2")) + ", [$1];";
+  Values operands{address, barrier};
+  operands.append(f32Values.begin(), f32Values.end());
+  inlinePtx(*this, text, constraints + ",~{memory}", operands, Type(), 0);
+}
+
+void DeviceBuilder::mbarrierArriveRemote(Value address, bool releases) {
+  std::string order = releases ? ".release.cluster" : "";
+  inlinePtx(*this, "mbarrier.arrive" + order + ".shared::cluster.b64 _, [$0];",
+            "r,~{memory}", address, Type(), 0);
 }
 
 Values DeviceBuilder::wgmma(ValueRange acc, int64_t columns,

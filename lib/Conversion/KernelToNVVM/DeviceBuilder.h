@@ -127,9 +127,16 @@ public:
   void fenceBarrierInit();
   void mbarrierArrive(Value barrier);
   void mbarrierExpectTx(Value barrier, int64_t bytes);
-  /// Writes an f32 into the shared memory of the CTA with that rank, and
-  /// reports its 4 bytes to a barrier there; both pointers are this CTA's own.
-  void storeAsync(Value f32Value, Value sharedPtr, Value barrier, Value rank);
+  /// Where the CTA with that rank has what this one has at the pointer: an
+  /// address (i32) of the cluster's shared memory.
+  Value mapToRank(Value sharedPtr, Value rank);
+  /// Writes one, two or four f32 to such an address, aligned to their size, and
+  /// reports the bytes to a barrier of the same CTA.
+  void storeAsync(ValueRange f32Values, Value address, Value barrier);
+  /// Arrives at a barrier of any CTA of the cluster. With `releases`, what this
+  /// thread did before is done for whoever waits in the cluster, which costs a
+  /// fence as far as device memory.
+  void mbarrierArriveRemote(Value address, bool releases);
   /// Keeps ptxas from moving instructions across: waits for a phase of a
   /// barrier of its own that is complete from the start. Without it, an arrival
   /// sinks below whatever arithmetic follows.
@@ -137,9 +144,11 @@ public:
   /// Spins until the phase of that parity (i32) has completed; `inCluster`:
   /// sees what other CTAs wrote before.
   void mbarrierWait(Value barrier, Value parity, bool inCluster = false);
-  /// Copies the box at (column, row) of a tensor map into this CTA.
+  /// Copies the box at (column, row) of a tensor map into this CTA; with
+  /// `ctas`, into that many of the cluster, to the same place, and reports to
+  /// the same barrier in each.
   void tmaLoad(Value sharedPtr, Value tensorMap, Value column, Value row,
-               Value barrier);
+               Value barrier, int64_t ctas = 1);
   void prefetchTensorMap(Value tensorMap);
   /// What this thread wrote to shared memory, TMA sees.
   void fenceProxyAsync();

@@ -171,7 +171,7 @@ void KernelEmitter::emitAccumulate(AccumulateOp op) {
   const Values &frag = values[op.getFrag()];
   int64_t numColumns = layout.columns.size();
   int64_t limit = op.getLimit();
-  bool masked = limit < config().getTileN() * config().getCluster();
+  bool masked = limit < config().getTileN() * config().getClusterN();
   SmallVector<Value> inside(numColumns);
   for (int64_t c = 0; masked && c < numColumns; ++c)
     inside[c] =
@@ -209,52 +209,66 @@ void KernelEmitter::emitAccumulate(AccumulateOp op) {
 }
 
 void KernelEmitter::allocateExchanges() {
-  if (!layout.isInCluster)
+  if (layout.ctasPerRow == 1)
     return;
   kernel.walk([&](RowCombineOp op) {
     if (op.getWithinWarp())
       return;
     Exchange &exchange = exchanges[op];
-    exchange.slots =
-        allocateShared(numExchangeSlots() * config().getTileM() * 4, 16);
-    exchange.barriers = allocateShared(numExchangeSlots() * 8, 8);
+    exchange.slots = allocateShared(
+        numExchangeRounds() * numSenders() * layout.rowsPerTeam * 4, 16);
+    exchange.barriers = allocateShared(numExchangeRounds() * 8, 8);
   });
 }
 
 void KernelEmitter::initializeExchanges() {
   kernel.walk([&](RowCombineOp op) {
     if (auto it = exchanges.find(op); it != exchanges.end())
-      for (int64_t i = 0; i < numExchangeSlots(); ++i)
+      for (int64_t i = 0; i < numExchangeRounds(); ++i)
         b.mbarrierInit(shared(it->second.barriers + 8 * i), 1);
   });
 }
 
-/// Adds the sums of the other CTA's columns, which it sends while this one
+/// Adds the sums of the other CTAs' columns, which they send while this one
 /// sends its own. Who has waited for a round has sent its own before: no CTA is
 /// more than a round ahead, and slots for two rounds are enough.
 void KernelEmitter::exchangeInCluster(RowCombineOp op, Values &sums) {
   const Exchange &exchange = exchanges[op];
-  int64_t bytes = config().getTileM() * 4;
+  int64_t slotBytes = layout.rowsPerTeam * 4, senders = numSenders();
   Value slot = b.add(b.shl(layout.team, 1), b.bitAnd(layout.round, 1));
   Value parity = b.bitAnd(b.shr(layout.round, 1), 1);
   Value barrier = shared(exchange.barriers, b.shl(slot, 3));
-  Value base = b.add(b.mul(slot, bytes), b.shl(layout.row, 2));
+  Value base =
+      b.add(b.mul(slot, slotBytes * senders), b.shl(layout.teamRow, 2));
+  auto received = [&](int64_t sender, int64_t r) {
+    return shared(exchange.slots + sender * slotBytes + layout.rows[r] * 4,
+                  base);
+  };
   Value isFirstOfRow = b.equal(layout.laneInRow, 0);
-  b.ifThen(b.both(isFirstOfRow, b.equal(layout.row, 0)),
-           [&] { b.mbarrierExpectTx(barrier, bytes); });
+  b.ifThen(b.both(isFirstOfRow, b.equal(layout.teamRow, 0)),
+           [&] { b.mbarrierExpectTx(barrier, slotBytes * senders); });
   // All lanes of a row have its sum; the first one sends it.
   b.ifThen(isFirstOfRow, [&] {
-    Value peer = b.bitXor(b.rankInCluster(), 1);
-    for (auto [r, sum] : llvm::enumerate(sums))
-      b.storeAsync(sum, shared(exchange.slots + layout.rows[r] * 4, base),
-                   barrier, peer);
+    Value rank = b.rankInCluster();
+    auto send = [&](Value to, Value slotOfSender) {
+      Value barrierThere = b.mapToRank(barrier, to);
+      for (auto [r, sum] : llvm::enumerate(sums))
+        b.storeAsync(sum, b.mapToRank(b.gep(received(0, r), slotOfSender), to),
+                     barrierThere);
+    };
+    if (senders == 1)
+      return send(b.bitXor(rank, 1), b.i32(0));
+    Value mine = b.mul(rank, slotBytes);
+    for (int64_t to = 0; to < layout.ctasPerRow; ++to)
+      send(b.i32(to), mine);
   });
   b.mbarrierWait(barrier, parity, /*inCluster=*/true);
-  // The same bits in both CTAs, as two terms commute.
+  // The same bits in all CTAs: two terms commute, more are added in one order.
   for (auto [r, sum] : llvm::enumerate(sums))
-    sum = b.addF(sum,
-                 b.load(b.getF32Type(),
-                        shared(exchange.slots + layout.rows[r] * 4, base), 4));
+    for (int64_t sender = 0; sender < senders; ++sender) {
+      Value part = b.load(b.getF32Type(), received(sender, r), 4);
+      sum = sender == 0 && senders > 1 ? part : b.addF(sum, part);
+    }
 }
 
 void KernelEmitter::emitRowCombine(RowCombineOp op) {
@@ -262,7 +276,7 @@ void KernelEmitter::emitRowCombine(RowCombineOp op) {
   for (int64_t lanes = 1; lanes < layout.lanesPerRow; lanes *= 2)
     for (Value &sum : sums)
       sum = b.addF(sum, b.shuffleXor(sum, lanes));
-  if (layout.isInCluster && !op.getWithinWarp())
+  if (layout.ctasPerRow > 1 && !op.getWithinWarp())
     exchangeInCluster(op, sums);
   if (layout.warpsPerRow == 1 || op.getWithinWarp()) {
     values[op.getResult()] = sums;
@@ -378,7 +392,7 @@ Value KernelEmitter::copiedColumns(int64_t copy, Value slice) {
 }
 
 bool KernelEmitter::copyColvecs() {
-  if (!layout.columnRank || numColumnTiles() > config().getCluster())
+  if (!layout.columnRank || numColumnTiles() > config().getClusterN())
     return false;
   SetVector<Value> sources;
   kernel.walk([&](LoadColvecOp op) {
@@ -388,7 +402,7 @@ bool KernelEmitter::copyColvecs() {
   });
   for (Value source : sources)
     colvecCopies[source] = allocateShared(config().getTileN() * 4, 16);
-  TileOriginOp origin = *kernel.getOps<TileOriginOp>().begin();
+  TileOriginOp tile = origin();
   for (int64_t first = 0; first < layout.numSlices;
        first += layout.numColumnRanks) {
     Value slice = b.add(layout.columnRank, first);
@@ -398,8 +412,8 @@ bool KernelEmitter::copyColvecs() {
       for (Value source : sources)
         loaded.push_back(loadColumns(
             source,
-            b.add(index(origin.getColumn()), b.add(layout.column, columns)),
-            b.add(index(origin.getColumn()),
+            b.add(index(tile.getColumn()), b.add(layout.column, columns)),
+            b.add(index(tile.getColumn()),
                   b.add(layout.groupColumn, columns))));
       for (auto [source, from] : llvm::zip_equal(sources, loaded)) {
         Value to = copiedColumns(colvecCopies[source], slice);

@@ -128,9 +128,10 @@ LogicalResult Checker::findSingleOps() {
     return origin.emitOpError() << "must stand before the pipeline";
   int64_t tilesAcross =
       llvm::divideCeil(int64_t(origin.getColumns()), config.getTileN());
-  if (config.getCluster() > 1 && tilesAcross != config.getCluster())
-    return func.emitOpError() << "a cluster of " << config.getCluster()
-                              << " CTAs needs as many tiles across; "
+  int64_t clusterN = config.getClusterN();
+  if (clusterN > 1 && tilesAcross != clusterN)
+    return func.emitOpError() << "a cluster of " << clusterN
+                              << " CTAs along N needs as many tiles across; "
                               << origin.getColumns() << " columns in tiles of "
                               << config.getTileN() << " have " << tilesAcross;
   if (origin.getColumns() < 1 || int64_t(origin.getColumns()) > maxSize)
@@ -367,13 +368,13 @@ LogicalResult Checker::checkColumn(Operation *op, MemRefType type,
 }
 
 LogicalResult Checker::checkAccumulate(AccumulateOp op) {
-  if (config.getCluster() > 1 ? !isTileColumn(op, op.getColumn())
-                              : op.getColumn() != sliceColumn(op))
-    return op.emitOpError()
-           << "must count from the slice's column"
-           << (config.getCluster() > 1 ? " in the result" : "");
+  int64_t clusterN = config.getClusterN();
+  if (clusterN > 1 ? !isTileColumn(op, op.getColumn())
+                   : op.getColumn() != sliceColumn(op))
+    return op.emitOpError() << "must count from the slice's column"
+                            << (clusterN > 1 ? " in the result" : "");
   int64_t limit = op.getLimit();
-  if (limit % 8 && limit < config.getTileN() * config.getCluster())
+  if (limit % 8 && limit < config.getTileN() * clusterN)
     return op.emitOpError() << "limit must be a multiple of 8, got " << limit;
   return success();
 }

@@ -28,13 +28,24 @@ KernelEmitter::KernelEmitter(FuncOp func, PipelineOp pipeline,
   });
 }
 
+TileOriginOp KernelEmitter::origin() {
+  return *kernel.getOps<TileOriginOp>().begin();
+}
+
 Type KernelEmitter::elementType() {
   return cast<SmemType>(ring.getProduce().getArgument(1).getType())
       .getElementType();
 }
 
 int64_t KernelEmitter::numKTiles() {
-  return llvm::divideCeil(ring.getBound(), ring.getStep());
+  return llvm::divideCeil(ring.getBound(),
+                          ring.getStep() * config().getClusterK());
+}
+
+Value KernelEmitter::depthOf(Value kTile) {
+  if (config().getClusterK() > 1)
+    kTile = b.add(kTile, b.mul(b.rankInCluster(), numKTiles()));
+  return b.mul(kTile, ring.getStep());
 }
 
 //===----------------------------------------------------------------------===//
@@ -78,6 +89,16 @@ MmaFamily::TmaBox KernelEmitter::ringFragBox() {
   return *family.fragBox(
       config(), stageBytes(),
       cast<MemRefType>(ringFrag().getSource().getType()).getElementType());
+}
+
+bool KernelEmitter::isMulticast(LoadOp load) {
+  return config().getClusterM() > 1 && load.getRow() != origin().getRow() &&
+         load.getColumn() != origin().getRow();
+}
+
+TmaBoxes KernelEmitter::loadBoxes(LoadOp load) {
+  return TmaBoxes(cast<SmemType>(load.getTarget().getType()),
+                  isMulticast(load) ? config().getClusterM() : 1);
 }
 
 int64_t KernelEmitter::allocateShared(int64_t bytes, int64_t alignment) {
@@ -209,7 +230,7 @@ void KernelEmitter::createFunction() {
                     b.getDenseI32ArrayAttr({threads, 1, 1}));
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     b.getI32IntegerAttr(1));
-  if (int32_t cluster = config().getCluster(); cluster > 1)
+  if (int32_t cluster = config().getClusterSize(); cluster > 1)
     function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                       b.getDenseI32ArrayAttr({cluster, 1, 1}));
   Block *entry = function.addEntryBlock(b);
@@ -256,7 +277,7 @@ DictionaryAttr KernelEmitter::launchAbi() {
       if (frag && frag.getSource() == argument) {
         box = ringFragBox();
       } else if (LoadOp load = findLoad(ring, argument)) {
-        TmaBoxes boxes(cast<SmemType>(load.getTarget().getType()));
+        TmaBoxes boxes = loadBoxes(load);
         box = {boxes.columns, boxes.rows, 128};
       } else {
         box = *family.storeBox(config(), type.getElementType());
@@ -282,15 +303,18 @@ DictionaryAttr KernelEmitter::launchAbi() {
   abi.set("arguments", b.getArrayAttr(arguments));
   abi.set("block", integer(family.numThreads(config())));
   abi.set("chip", b.getStringAttr(config().getChip()));
-  abi.set("cluster", integer(config().getCluster()));
-  abi.set("column_tiles", integer(numColumnTiles()));
+  abi.set("cluster", integer(config().getClusterSize()));
+  // In these terms a row of clusters below each other is one row, and who
+  // shares a tile is beside the others.
+  abi.set("column_tiles", integer(numColumnTiles() * config().getClusterM() *
+                                  config().getClusterK()));
   abi.set("family", b.getStringAttr(stringifyFamilyKind(config().getFamily())));
   abi.set("name", b.getStringAttr(kernel.getName()));
   abi.set("operands", b.getArrayAttr(operands));
   abi.set("ctas_per_sm", integer(family.numPersistentCTAs()));
   abi.set("shared_memory", integer(sharedBytes));
   abi.set("strategy", b.getStringAttr("custom"));
-  abi.set("tile_rows", integer(config().getTileM()));
+  abi.set("tile_rows", integer(config().getTileM() * config().getClusterM()));
   // What whoever built the kernel has to say of it.
   if (auto info = kernel->getAttrOfType<DictionaryAttr>("kernel.launch_info"))
     for (NamedAttribute entry : info)
@@ -303,25 +327,24 @@ DictionaryAttr KernelEmitter::launchAbi() {
 //===----------------------------------------------------------------------===//
 
 int64_t KernelEmitter::numColumnTiles() {
-  TileOriginOp origin = *kernel.getOps<TileOriginOp>().begin();
-  return llvm::divideCeil(origin.getColumns(), config().getTileN());
+  return llvm::divideCeil(origin().getColumns(), config().getTileN());
 }
 
-Value KernelEmitter::numRowTiles() {
-  int64_t tileM = config().getTileM();
-  return b.div(b.add(numRows(), tileM - 1), tileM);
+Value KernelEmitter::numClusterRows() {
+  int64_t rows = config().getTileM() * config().getClusterM();
+  return b.div(b.add(numRows(), rows - 1), rows);
 }
 
 Value KernelEmitter::firstTile() {
-  return config().getCluster() > 1 ? b.clusterId() : b.blockId();
+  return config().getClusterSize() > 1 ? b.clusterId() : b.blockId();
 }
 
 Value KernelEmitter::tileStep() {
-  return config().getCluster() > 1 ? b.numClusters() : b.numBlocks();
+  return config().getClusterSize() > 1 ? b.numClusters() : b.numBlocks();
 }
 
 Value KernelEmitter::numTiles() {
-  return b.mul(numRowTiles(), numColumnTiles() / config().getCluster());
+  return b.mul(numClusterRows(), numColumnTiles() / config().getClusterN());
 }
 
 /// CTAs that run side by side share a few rows and a few columns of tiles, and
@@ -331,15 +354,17 @@ void KernelEmitter::emitTileOrigin(TileOriginOp op) {
   Value number = tile ? tile : b.blockId();
   int64_t columns = numColumnTiles();
   Value row = number, column = b.i32(0);
-  if (config().getCluster() > 1) {
+  if (config().getClusterN() > 1) {
     column = b.rankInCluster();
   } else if (columns > 1) {
     Value first = b.mul(b.div(number, groupRows * columns), groupRows);
     Value inGroup = b.rem(number, groupRows * columns);
-    Value rows = b.min(b.i32(groupRows), b.sub(numRowTiles(), first));
+    Value rows = b.min(b.i32(groupRows), b.sub(numClusterRows(), first));
     column = b.div(inGroup, rows);
     row = b.add(first, b.sub(inGroup, b.mul(column, rows)));
   }
+  if (int64_t m = config().getClusterM(); m > 1)
+    row = b.add(b.mul(row, m), b.rankInCluster());
   values[op.getRow()] = {b.mul(row, config().getTileM())};
   values[op.getColumn()] = {b.mul(column, config().getTileN())};
 }

@@ -17,6 +17,8 @@
 
 namespace flashnorm::kernel {
 
+struct TmaBoxes;
+
 class KernelEmitter {
 public:
   using Value = mlir::Value;
@@ -36,9 +38,14 @@ public:
   DeviceBuilder &builder() { return b; }
   FuncOp func() { return kernel; }
   PipelineOp pipeline() { return ring; }
+  TileOriginOp origin();
   ConfigAttr config() { return kernel.getConfig(); }
   mlir::Type elementType();
+  /// Steps of the pipeline that this CTA runs for each tile, and where such a
+  /// step (i32) starts. The last ones of a cluster that shares tiles may lie
+  /// beyond the bound, where TMA reads zeros.
   int64_t numKTiles();
+  Value depthOf(Value kTile);
 
   void emitBefore();
   void emitAfter();
@@ -47,10 +54,15 @@ public:
   /// number. And how many there are.
   void setTile(Value number) { tile = number; }
   /// Of a persistent CTA: tiles are firstTile(), + tileStep(), … below
-  /// numTiles(). The CTAs of a cluster count rows of tiles.
+  /// numTiles(). The CTAs of a cluster count what the cluster works on.
   Value firstTile();
   Value tileStep();
   Value numTiles();
+
+  /// All CTAs of a cluster along M need what the load brings: each brings a
+  /// part to all of them. The boxes of any load.
+  bool isMulticast(LoadOp load);
+  TmaBoxes loadBoxes(LoadOp load);
 
   /// The one tile of another array that comes through the ring, too; may be
   /// null. Its box.
@@ -101,7 +113,8 @@ public:
 private:
   void createFunction();
   int64_t numColumnTiles();
-  Value numRowTiles();
+  /// Rows of tiles, those of a cluster counted as one.
+  Value numClusterRows();
   void emitTileOrigin(TileOriginOp op);
   mlir::DictionaryAttr launchAbi();
   void emitOp(mlir::Operation *op);
@@ -112,8 +125,12 @@ private:
   void emitAccumulate(AccumulateOp op);
   void emitRowCombine(RowCombineOp op);
   void exchangeInCluster(RowCombineOp op, Values &sums);
-  /// One for each team and each of two rounds.
-  int64_t numExchangeSlots() { return 2 * layout.numTeams; }
+  /// For each of two rounds and each team, the CTAs whose sums arrive: of two
+  /// the other one, of more all of them.
+  int64_t numSenders() {
+    return layout.ctasPerRow == 2 ? 1 : layout.ctasPerRow;
+  }
+  int64_t numExchangeRounds() { return 2 * layout.numTeams; }
   void emitLoadColvec(LoadColvecOp op);
   void emitLoadFrag(LoadFragOp op);
   void emitStoreFrag(StoreFragOp op);

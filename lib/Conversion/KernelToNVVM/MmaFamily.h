@@ -39,12 +39,13 @@ struct RowLayout {
   /// Warps that share a row, and this thread's rank among them.
   int64_t warpsPerRow = 1;
   mlir::Value warpInRow;
-  /// A row is shared with the other CTA of a cluster of two. `round` (i32)
-  /// counts the tiles of these threads; threads that count apart are different
-  /// teams.
-  bool isInCluster = false;
-  mlir::Value round, team;
-  int64_t numTeams = 1;
+  /// CTAs of a cluster that share a row: the first ones, by rank. `round` (i32)
+  /// counts the tiles of these threads; threads that count apart, or have other
+  /// rows or columns of the CTA's, are different teams, and `teamRow` is `row`
+  /// less the team's first.
+  int64_t ctasPerRow = 1;
+  mlir::Value round, team, teamRow;
+  int64_t numTeams = 1, rowsPerTeam = 0;
   /// This thread's number among the `numColumnRanks` threads of the CTA that
   /// hold the same columns: they share the work of copying colvecs to shared
   /// memory.

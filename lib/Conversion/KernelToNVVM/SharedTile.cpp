@@ -22,18 +22,18 @@ bool SharedTile::isLegal(SmemType type) {
   return columns % 64 == 0 || columns == 32 || columns == 16;
 }
 
-TmaBoxes::TmaBoxes(SmemType type)
+TmaBoxes::TmaBoxes(SmemType type, int64_t parts)
     : columns(64), columnBlocks(type.getShape()[1] / 64) {
   int64_t total = type.getShape()[0];
-  rowBlocks = llvm::divideCeil(total, 256);
+  rowBlocks = llvm::alignTo(llvm::divideCeil(total, 256), parts);
   // Equal boxes that keep the 8-row atoms whole.
   while (total % (rowBlocks * 8))
-    ++rowBlocks;
+    rowBlocks += parts;
   rows = total / rowBlocks;
 }
 
-bool TmaBoxes::isLegal(SmemType type) {
-  return type.getShape()[1] % 64 == 0 && type.getShape()[0] % 8 == 0;
+bool TmaBoxes::isLegal(SmemType type, int64_t parts) {
+  return type.getShape()[1] % 64 == 0 && type.getShape()[0] % (8 * parts) == 0;
 }
 
 void flashnorm::kernel::accumulateFragment(DeviceBuilder &b,

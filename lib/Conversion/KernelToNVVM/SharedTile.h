@@ -30,18 +30,19 @@ struct SharedTile {
 };
 
 /// How TMA fills a slot: boxes of at most 64 columns (128 bytes, the span of
-/// the swizzle) by 256 rows, column blocks outermost.
+/// the swizzle) by 256 rows, column blocks outermost. Where the CTAs of a
+/// cluster need the same slot, each loads every `parts`-th row block for all.
 struct TmaBoxes {
   int64_t columns, rows;           ///< of one box
   int64_t columnBlocks, rowBlocks; ///< boxes of the slot
 
-  explicit TmaBoxes(SmemType type);
+  explicit TmaBoxes(SmemType type, int64_t parts = 1);
   int64_t bytes() const { return columns * rows * 2; }
   int64_t totalBytes() const { return bytes() * columnBlocks * rowBlocks; }
   /// Bytes from one block of 64 columns to the next.
   int64_t columnBlockStride() const { return rows * rowBlocks * 128; }
-  /// Columns in multiples of 64, rows in multiples of 8.
-  static bool isLegal(SmemType type);
+  /// Columns in multiples of 64, rows in multiples of 8 for each part.
+  static bool isLegal(SmemType type, int64_t parts = 1);
 };
 
 /// Adds the sum or the sum of squares of an m16k16 fragment (four registers as

@@ -109,7 +109,7 @@ void Tcgen05::emit(KernelEmitter &emitter) {
   setUp(emitter);
   emitter.emitBefore();
   // The MMA's commit empties a stage, and each epilogue warp that reads it.
-  TmaRing ring(emitter, hasStatistics(emitter.pipeline()) ? 5 : 1);
+  TmaRing ring(emitter, lane, hasStatistics(emitter.pipeline()) ? 5 : 1);
   done = emitter.allocateShared(8, 8);
   int64_t slot = emitter.allocateShared(4, 4);
   b.ifThen(b.equal(thread, 0), [&] {
@@ -259,7 +259,6 @@ void Tcgen05::emitEpilogueWarps(KernelEmitter &emitter, TmaRing &ring) {
     Values inits{b.i32(0), b.i32(0)};
     for (Value init : pipeline.getInits().drop_front())
       inits.append(emitter[init]);
-    Value isSignalling = b.equal(lane, 0);
     Values results =
         b.loop(emitter.numKTiles(), inits, [&](Value, ValueRange carried) {
           Value stage = carried[0], parity = carried[1];
@@ -271,8 +270,7 @@ void Tcgen05::emitEpilogueWarps(KernelEmitter &emitter, TmaRing &ring) {
           for (AccumulateTileOp op : body.getOps<AccumulateTileOp>())
             emitter[op.getResult()] =
                 emitStatistic(emitter, op, b.mul(stage, emitter.stageBytes()));
-          b.syncWarp();
-          b.ifThen(isSignalling, [&] { ring.release(stage); });
+          ring.release(stage);
           auto [nextStage, nextParity] = ring.advance(stage, parity);
           Values next{nextStage, nextParity};
           for (Value value :

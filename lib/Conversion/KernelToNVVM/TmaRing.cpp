@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace flashnorm::kernel;
 using Values = DeviceBuilder::Values;
 
-TmaRing::TmaRing(KernelEmitter &emitter, int64_t consumers)
-    : emitter(emitter), stages(emitter.pipeline().getStages()),
+TmaRing::TmaRing(KernelEmitter &emitter, Value lane, int64_t consumers)
+    : emitter(emitter), lane(lane), stages(emitter.pipeline().getStages()),
       consumers(consumers), full(emitter.allocateShared(8 * stages, 8)),
       empty(emitter.allocateShared(8 * stages, 8)),
       untouched(emitter.allocateShared(8, 8)) {}
@@ -22,7 +22,8 @@ void TmaRing::initialize() {
   DeviceBuilder &b = emitter.builder();
   for (int64_t stage = 0; stage < stages; ++stage) {
     b.mbarrierInit(emitter.shared(full + 8 * stage), 1);
-    b.mbarrierInit(emitter.shared(empty + 8 * stage), consumers);
+    b.mbarrierInit(emitter.shared(empty + 8 * stage),
+                   consumers * emitter.config().getClusterM());
   }
   b.mbarrierInit(emitter.shared(untouched), 1);
 }
@@ -36,8 +37,22 @@ Value TmaRing::emptyBarrier(Value stage) {
   return emitter.shared(empty, emitter.builder().shl(stage, 3));
 }
 
+void TmaRing::waitEmpty(Value stage, Value parity) {
+  emitter.builder().mbarrierWait(emptyBarrier(stage), parity);
+}
+
 void TmaRing::release(Value stage) {
-  emitter.builder().mbarrierArrive(emptyBarrier(stage));
+  DeviceBuilder &b = emitter.builder();
+  int64_t ctas = emitter.config().getClusterM();
+  b.syncWarp();
+  if (ctas == 1)
+    return b.ifThen(b.equal(lane, 0),
+                    [&] { b.mbarrierArrive(emptyBarrier(stage)); });
+  b.ifThen(b.less(lane, ctas), [&] {
+    // The MMAs that read the stage are complete: there is nothing to fence.
+    b.mbarrierArriveRemote(b.mapToRank(emptyBarrier(stage), lane),
+                           /*releases=*/false);
+  });
 }
 
 void TmaRing::schedulingBoundary() {
@@ -78,11 +93,11 @@ Values TmaRing::produceFrag(ValueRange position) {
   int64_t boxBytes = box.rows * box.swizzle;
   int64_t boxes = llvm::divideCeil(emitter.config().getTileN(), box.columns);
   Value stage = position[0], parity = position[1];
-  b.mbarrierWait(emptyBarrier(stage), parity);
+  waitEmpty(stage, parity);
   Value arrived = emitter.shared(full, b.shl(stage, 3));
   b.mbarrierExpectTx(arrived, boxes * boxBytes);
   Value stageOffset = b.mul(stage, emitter.stageBytes());
-  TileOriginOp origin = *emitter.func().getOps<TileOriginOp>().begin();
+  TileOriginOp origin = emitter.origin();
   for (int64_t i = 0; i < boxes; ++i)
     b.tmaLoad(emitter.shared(i * boxBytes, stageOffset),
               emitter.tensorMap(frag.getSource()),
@@ -96,32 +111,38 @@ Values TmaRing::produce(ValueRange position) {
   DeviceBuilder &b = emitter.builder();
   PipelineOp ring = emitter.pipeline();
   Block &body = ring.getProduce().front();
+  int64_t clusterM = emitter.config().getClusterM();
   int64_t bytes = 0;
   for (LoadOp load : body.getOps<LoadOp>())
     bytes += TmaBoxes(cast<SmemType>(load.getTarget().getType())).totalBytes();
   Values end = b.loop(
       emitter.numKTiles(), position, [&](Value kTile, ValueRange carried) {
         Value stage = carried[0], parity = carried[1];
-        b.mbarrierWait(emptyBarrier(stage), parity);
+        waitEmpty(stage, parity);
         Value arrived = emitter.shared(full, b.shl(stage, 3));
         b.mbarrierExpectTx(arrived, bytes);
-        emitter[body.getArgument(0)] = {b.mul(kTile, ring.getStep())};
+        emitter[body.getArgument(0)] = {emitter.depthOf(kTile)};
         Value stageOffset = b.mul(stage, emitter.stageBytes());
         for (LoadOp load : body.getOps<LoadOp>()) {
           auto slot = cast<BlockArgument>(load.getTarget());
-          TmaBoxes boxes(cast<SmemType>(slot.getType()));
+          TmaBoxes boxes = emitter.loadBoxes(load);
           int64_t offset = emitter.slotOffset(slot.getArgNumber() - 1);
+          // Of what others need, too, this CTA loads its part of the rows.
+          int64_t parts = emitter.isMulticast(load) ? clusterM : 1;
+          Value part = parts > 1 ? b.rankInCluster() : b.i32(0);
+          Value base = b.add(stageOffset, b.mul(part, boxes.bytes()));
+          Value firstRow =
+              b.add(emitter.index(load.getRow()), b.mul(part, boxes.rows));
           for (int64_t column = 0; column < boxes.columnBlocks; ++column)
-            for (int64_t row = 0; row < boxes.rowBlocks; ++row)
+            for (int64_t row = 0; row < boxes.rowBlocks; row += parts)
               b.tmaLoad(emitter.shared(offset +
                                            column * boxes.columnBlockStride() +
                                            row * boxes.bytes(),
-                                       stageOffset),
+                                       base),
                         emitter.tensorMap(load.getSource()),
                         b.add(emitter.index(load.getColumn()),
                               column * boxes.columns),
-                        b.add(emitter.index(load.getRow()), row * boxes.rows),
-                        arrived);
+                        b.add(firstRow, row * boxes.rows), arrived, parts);
         }
         auto [nextStage, nextParity] = advance(stage, parity);
         return Values{nextStage, nextParity};
@@ -130,11 +151,12 @@ Values TmaRing::produce(ValueRange position) {
 }
 
 LogicalResult TmaRing::check(FuncOp func, PipelineOp pipeline) {
+  int64_t parts = func.getConfig().getClusterM();
   for (Value slot : pipeline.getProduce().getArguments().drop_front())
-    if (!TmaBoxes::isLegal(cast<SmemType>(slot.getType())))
+    if (!TmaBoxes::isLegal(cast<SmemType>(slot.getType()), parts))
       return func.emitOpError()
-             << "TMA needs slots of a multiple of 8 rows and 64 columns, got "
-             << slot.getType();
+             << "TMA needs slots of a multiple of " << 8 * parts
+             << " rows and 64 columns, got " << slot.getType();
   if (func.getConfig().getTileK() != 64)
     return func.emitOpError()
            << "TMA stages are 64 deep, got " << func.getConfig().getTileK();

@@ -20,8 +20,8 @@ public:
   using ValueRange = mlir::ValueRange;
   using Values = DeviceBuilder::Values;
 
-  /// `consumers`: arrivals that empty a stage.
-  TmaRing(KernelEmitter &emitter, int64_t consumers);
+  /// `consumers`: arrivals of this CTA that empty a stage.
+  TmaRing(KernelEmitter &emitter, Value lane, int64_t consumers);
 
   /// Initialises the barriers; one thread calls it, a CTA barrier follows.
   void initialize();
@@ -33,6 +33,8 @@ public:
 
   /// Waits until the stage is full.
   void waitFull(Value stage, Value parity);
+  /// All lanes of a warp call it, having read the stage; one arrives for all,
+  /// at the barriers of all CTAs that fill it.
   void release(Value stage);
   /// See DeviceBuilder.
   void schedulingBoundary();
@@ -46,8 +48,10 @@ public:
 
 private:
   Values produceFrag(ValueRange position);
+  void waitEmpty(Value stage, Value parity);
 
   KernelEmitter &emitter;
+  Value lane;
   int64_t stages, consumers;
   int64_t full, empty, untouched; ///< offsets in shared memory
 };

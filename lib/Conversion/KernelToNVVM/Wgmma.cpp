@@ -19,9 +19,11 @@
 
 #include "KernelEmitter.h"
 #include "SharedTile.h"
+#include "SplitK.h"
 #include "TmaRing.h"
 
 using namespace mlir;
+using namespace flashnorm;
 using namespace flashnorm::kernel;
 using Values = DeviceBuilder::Values;
 
@@ -79,6 +81,7 @@ private:
   Value warpRow;
   /// The ring, and the stage with the tile that the epilogue reads.
   TmaRing *ring = nullptr;
+  SplitK *splitK = nullptr;
   Value fragStage;
   /// Shared memory of each store: a box for each consumer warp.
   llvm::DenseMap<StoreFragOp, int64_t> staging;
@@ -155,13 +158,26 @@ void Wgmma::setUp(KernelEmitter &emitter) {
   for (int64_t step = 0; step < 4; ++step)
     layout.columns.append({8 * step, 8 * step + 1});
   layout.numSlices = groupColumns / layout.sliceColumns;
+  if (int64_t ctas = config.getClusterK(); ctas > 1) {
+    // This CTA's slices; those that own none are not asked for any.
+    SliceDeal deal = dealSlices(layout.numSlices, ctas);
+    Value owner = b.min(b.rankInCluster(), b.i32(deal.owners - 1));
+    Value columns = b.mul(owner, deal.slices * layout.sliceColumns);
+    layout.groupColumn = b.add(layout.groupColumn, columns);
+    layout.column = b.add(layout.column, columns);
+    layout.numSlices = deal.slices;
+    layout.ctasPerRow = deal.owners;
+  }
   layout.run = 2;
   layout.lanesPerRow = 4;
   layout.warpsPerRow = config.getWarpsN();
   layout.warpInRow = groupN;
-  layout.isInCluster = config.getCluster() > 1;
+  if (config.getClusterN() > 1)
+    layout.ctasPerRow = config.getClusterN();
   layout.laneInRow = b.bitAnd(lane, 3);
   layout.team = consumer;
+  layout.teamRow = b.add(b.mul(b.bitAnd(warp, 3), 16), b.shr(lane, 2));
+  layout.rowsPerTeam = 64;
   layout.numTeams = numConsumers(config);
   // With ping_pong all consumers have the same columns.
   Value sharer = config.isPingPong() ? consumer : groupM;
@@ -174,15 +190,26 @@ void Wgmma::emit(KernelEmitter &emitter) {
   ConfigAttr config = emitter.config();
   setUp(emitter);
   // One arrival per warp that multiplies: each has read its part of the stage.
-  TmaRing ring(emitter, config.getWarpsM() * config.getWarpsN() * 4);
+  TmaRing ring(emitter, lane, config.getWarpsM() * config.getWarpsN() * 4);
   this->ring = &ring;
   emitter.allocateExchanges();
+  std::optional<SplitK> sums;
+  if (config.getClusterK() > 1) {
+    int64_t slices = groupColumns / emitter.layout.sliceColumns;
+    int64_t rowvecs = emitter.pipeline().getNumResults() - 1;
+    sums.emplace(emitter, dealSlices(slices, config.getClusterK()),
+                 b.bitAnd(thread, 127), /*teamThreads=*/128,
+                 /*sliceValues=*/16, /*rowvecValues=*/2 * rowvecs);
+    splitK = &*sums;
+  }
   b.ifThen(b.equal(thread, 0), [&] {
     ring.initialize();
     emitter.initializeExchanges();
+    if (splitK)
+      splitK->initialize();
     b.fenceBarrierInit();
   });
-  if (config.getCluster() > 1)
+  if (config.getClusterSize() > 1)
     b.clusterBarrier();
   else
     b.barrier(0, 0);
@@ -315,8 +342,8 @@ void Wgmma::emitConsumer(KernelEmitter &emitter, TmaRing &ring) {
   // Shared memory must not go before it was stored.
   if (!staging.empty())
     b.ifThen(b.equal(lane, 0), [&] { b.bulkWaitRead(); });
-  // Nor while the other CTA sends to it.
-  if (emitter.layout.isInCluster)
+  // Nor while other CTAs send to it.
+  if (emitter.config().getClusterSize() > 1)
     b.clusterBarrier();
 }
 
@@ -328,11 +355,6 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
   int64_t numSlots = pipeline.getProduce().getNumArguments() - 1;
   size_t accCount = groupColumns / 2, rowCount = emitter.layout.rows.size();
   bool isPingPong = emitter.config().isPingPong();
-  Value isSignalling = b.equal(lane, 0);
-  auto release = [&](Value stage) {
-    b.syncWarp();
-    b.ifThen(isSignalling, [&] { ring.release(stage); });
-  };
   emitter.setTile(tile);
   emitter.emitBefore();
 
@@ -380,7 +402,7 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
           // The stage before is free once its MMAs are done.
           Values acc =
               b.wgmmaWait(ArrayRef<Value>(values).take_front(accCount), 1);
-          release(carried[2]);
+          ring.release(carried[2]);
           auto [nextStage, nextParity] = ring.advance(stage, carried[1]);
           Values next{nextStage, nextParity, stage};
           next.append(acc);
@@ -395,22 +417,38 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
     fragStage = stage;
     std::tie(stage, parity) = ring.advance(stage, parity);
   }
+  Value hasNext = b.less(b.add(tile, emitter.tileStep()), emitter.numTiles());
   // The other one's turn, if it has a tile after this one.
   if (isPingPong)
-    b.ifThen(b.less(b.add(tile, emitter.tileStep()), emitter.numTiles()), [&] {
+    b.ifThen(hasNext, [&] {
       b.barrierArrive(b.sub(b.i32(turnBarrier + 1), consumer), turnThreads);
     });
   Values acc(ArrayRef<Value>(results).slice(3, accCount));
   emitter[pipeline.getResults().front()] = b.wgmmaWait(acc, 0);
-  release(results[2]);
+  ring.release(results[2]);
   ring.schedulingBoundary();
+  auto setRowvecs = [&](ArrayRef<Value> rest) {
+    for (Value result : pipeline.getResults().drop_front()) {
+      emitter[result] = Values(rest.take_front(rowCount));
+      rest = rest.drop_front(rowCount);
+    }
+  };
   ArrayRef<Value> rest = ArrayRef<Value>(results).drop_front(3 + accCount);
-  for (Value result : pipeline.getResults().drop_front()) {
-    emitter[result] = Values(rest.take_front(rowCount));
-    rest = rest.drop_front(rowCount);
-  }
   emitter.layout.round = position[2];
-  emitter.emitAfter();
+  if (splitK) {
+    splitK->send(emitter[pipeline.getResults().front()], rest);
+    b.ifThen(splitK->isOwner(), [&] {
+      Values sums = splitK->receive(hasNext);
+      size_t count = sums.size() - rest.size();
+      emitter[pipeline.getResults().front()] =
+          Values(ArrayRef<Value>(sums).take_front(count));
+      setRowvecs(ArrayRef<Value>(sums).drop_front(count));
+      emitter.emitAfter();
+    });
+  } else {
+    setRowvecs(rest);
+    emitter.emitAfter();
+  }
   Value round = b.add(position[2], 1);
   if (isPingPong)
     std::tie(stage, parity) = ring.skip(stage, parity);
@@ -527,7 +565,8 @@ Wgmma::fragBox(ConfigAttr config, int64_t stageBytes, Type elementType) {
     return std::nullopt;
   TmaBox box{64, config.getTileM(), 128};
   int64_t boxes = llvm::divideCeil(config.getTileN(), box.columns);
-  if (boxes * box.rows * box.swizzle > stageBytes)
+  // The CTAs that share a tile have few of its columns each.
+  if (boxes * box.rows * box.swizzle > stageBytes || config.getClusterK() > 1)
     return std::nullopt;
   return box;
 }
@@ -561,8 +600,6 @@ Values Wgmma::loadFrag(KernelEmitter &emitter, LoadFragOp op, int64_t slice) {
 }
 
 void Wgmma::endFrag(KernelEmitter &emitter) {
-  DeviceBuilder &b = emitter.builder();
-  b.syncWarp();
-  b.ifThen(b.equal(lane, 0), [&] { ring->release(fragStage); });
+  ring->release(fragStage);
   ring->schedulingBoundary();
 }

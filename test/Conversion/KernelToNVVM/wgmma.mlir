@@ -237,7 +237,7 @@ gpu.module @kernels {
   kernel.func @cluster(%x: memref<?x128xbf16>, %w: memref<128x128xbf16>,
       %y: memref<?x128xbf16>, %rows: index)
       config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1],
-              schedule = ping_pong, cluster = 2>) {
+              schedule = ping_pong, cluster = [1, 2, 1]>) {
     %row, %column = kernel.tile_origin columns(128)
     %zero = kernel.zero_acc : !acc
     %p = kernel.pipeline bound(128) step(64) stages(3)
@@ -268,6 +268,95 @@ gpu.module @kernels {
         kernel.yield %u : f32
       } -> !frag
       kernel.store_frag %o, %y[%row, %at] : !frag, memref<?x128xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}
+
+// -----
+
+// Two CTAs that share columns: each loads half of W's rows for both, and a warp
+// that has multiplied a stage tells both.
+// CHECK-LABEL: llvm.func @multicast
+// CHECK-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
+// CHECK-COUNT-3: nvvm.mbarrier.init %{{.+}}, %c8_i32
+// CHECK: nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c16384_i32
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} {isCTAOnly = true}
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} multicast_mask = %{{.+}}
+// CHECK: mbarrier.arrive.shared::cluster.b64
+// The boxes of W have 32 rows.
+// CHECK: flashnorm.launch_abi
+!a = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+!frag = !kernel.frag<64x32>
+gpu.module @kernels {
+  kernel.func @multicast(%x: memref<?x128xbf16>, %w: memref<128x128xbf16>,
+      %y: memref<?x128xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1],
+              cluster = [2, 1, 1]>) {
+    %row, %column = kernel.tile_origin columns(128)
+    %zero = kernel.zero_acc : !acc
+    %p = kernel.pipeline bound(128) step(64) stages(3)
+        init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !a):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<128x128xbf16>, !a
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !a, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !a, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.for_slices %p : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      kernel.store_frag %f, %y[%row, %at] : !frag, memref<?x128xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}
+
+// -----
+
+// Two CTAs that share a tile: one step of two each, 64 bytes of each thread's
+// slice to either, and one slice of two for the epilogue.
+// CHECK-LABEL: llvm.func @split_k
+// CHECK-SAME: column_tiles = 4 : i64
+// CHECK: wgmma.mma_async
+// CHECK: wgmma.wait_group.sync.aligned 0
+// CHECK-COUNT-8: st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32
+// CHECK-NOT: st.async
+// CHECK: nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c16384_i32
+// CHECK: mbarrier.arrive.release.cluster.shared::cluster.b64
+// CHECK-COUNT-1: nvvm.cp.async.bulk.tensor.global.shared.cta
+// CHECK-NOT: nvvm.cp.async.bulk.tensor.global.shared.cta
+!a = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+!frag = !kernel.frag<64x32>
+gpu.module @kernels {
+  kernel.func @split_k(%x: memref<?x128xbf16>, %w: memref<128x128xbf16>,
+      %y: memref<?x128xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1],
+              cluster = [1, 1, 2]>) {
+    %row, %column = kernel.tile_origin columns(128)
+    %zero = kernel.zero_acc : !acc
+    %p = kernel.pipeline bound(128) step(64) stages(3)
+        init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !a):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<128x128xbf16>, !a
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !a, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !a, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.for_slices %p : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      kernel.store_frag %f, %y[%row, %at] : !frag, memref<?x128xbf16>
       kernel.yield
     }
     kernel.return

@@ -30,7 +30,7 @@ func.func @gemm(%x: tensor<8192x4096xbf16>, %w: tensor<4096x4096xbf16>,
 // 512 columns: eight warps, or two warpgroups, side by side own the row.
 // CHECK-LABEL: func @wide_tile(
 // SM80:          strategy = wide_tile, chip = "sm_80", family = mma_sync, tile = [64, 512, 32], warps = [1, 8]
-// SM90A:         strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 256, 64], warps = [1, 1], stages = 5, schedule = ping_pong, cluster = 2>
+// SM90A:         strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 256, 64], warps = [1, 1], stages = 5, schedule = ping_pong, cluster = [1, 2, 1]>
 func.func @wide_tile(%x: tensor<?x512xf16>, %w: tensor<512x512xf16>,
                      %init: tensor<?x512xf32>) -> tensor<?x512xf32> {
   %y = flashnorm.matmul ins(%x, %w : tensor<?x512xf16>, tensor<512x512xf16>)

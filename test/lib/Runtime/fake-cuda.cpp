@@ -215,6 +215,14 @@ int cuFuncGetAttribute(int *value, int attribute, Function *) {
 }
 int cuFuncSetAttribute(Function *, int, int) { return Success; }
 
+/// Clusters of more than two find places for fewer CTAs than there are SMs.
+int cuOccupancyMaxActiveClusters(int *count, Function *,
+                                 const LaunchConfig *config) {
+  unsigned cluster = config->numAttributes ? config->attributes[0].value[0] : 1;
+  *count = cluster > 2 ? 1 : 1000;
+  return Success;
+}
+
 int cuLaunchKernelEx(const LaunchConfig *config, Function *function,
                      void **parameters, void **) {
   std::fprintf(stderr, "launch %s grid %u block %u shared %u cluster %u\n",

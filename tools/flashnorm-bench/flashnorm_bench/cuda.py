@@ -112,18 +112,35 @@ class Driver:
             keep.append(storage)
             addresses.append(address)
         parameters = (ctypes.c_void_p * len(addresses))(*addresses)
-        cluster = kernel.fields["cluster"]
+        block, cluster = kernel.fields["block"], kernel.fields["cluster"]
+        shared_memory = kernel.fields["shared_memory"]
+        clusters = None
+        if cluster > 1:
+            clusters = self.max_active_clusters(function, block, shared_memory,
+                                                cluster)
         return self.launch_function(
-            function, kernel.grid(rows, sms), kernel.fields["block"],
-            kernel.fields["shared_memory"], cluster, parameters, keep)
+            function, kernel.grid(rows, sms, clusters), block, shared_memory,
+            cluster, parameters, keep)
+
+    @staticmethod
+    def launch_config(grid, block, shared_memory, cluster):
+        attribute = LaunchAttribute(id=CLUSTER_DIMENSION)
+        attribute.value[0], attribute.value[1], attribute.value[2] = cluster, 1, 1
+        return LaunchConfig(
+            (grid, 1, 1), (block, 1, 1), shared_memory, None,
+            ctypes.pointer(attribute), 1 if cluster > 1 else 0)
+
+    def max_active_clusters(self, function, block, shared_memory, cluster):
+        """Clusters that run at the same time."""
+        count = ctypes.c_int()
+        config = self.launch_config(cluster, block, shared_memory, cluster)
+        self.call("cuOccupancyMaxActiveClusters", ctypes.byref(count), function,
+                  ctypes.byref(config))
+        return count.value
 
     def launch_function(self, function, grid, block, shared_memory=0, cluster=1,
                         parameters=None, keep=()):
-        attribute = LaunchAttribute(id=CLUSTER_DIMENSION)
-        attribute.value[0], attribute.value[1], attribute.value[2] = cluster, 1, 1
-        config = LaunchConfig(
-            (grid, 1, 1), (block, 1, 1), shared_memory, None,
-            ctypes.pointer(attribute), 1 if cluster > 1 else 0)
+        config = self.launch_config(grid, block, shared_memory, cluster)
 
         def launch(stream, keep=keep):
             config.stream = stream

@@ -24,14 +24,17 @@ class Kernel:
     def fused(self):
         return self.fields["strategy"] != "gemm"
 
-    def grid(self, rows, sms):
-        """CTAs of a launch on a device with this many SMs."""
+    def grid(self, rows, sms, max_clusters=None):
+        """CTAs of a launch on a device with this many SMs, which runs no more
+        than `max_clusters` of the kernel's clusters at the same time."""
         fields = self.fields
         grid = -(-rows // fields["tile_rows"]) * fields["column_tiles"]
         cluster = fields["cluster"]
         if fields["ctas_per_sm"]:
-            limit = fields["ctas_per_sm"] * sms // cluster * cluster
-            grid = min(grid, max(cluster, limit))
+            clusters = fields["ctas_per_sm"] * sms // cluster
+            if max_clusters is not None:
+                clusters = min(clusters, max_clusters)
+            grid = min(grid, max(1, clusters) * cluster)
         if grid % cluster:
             raise ManifestError(f"kernel '{self.name}': a grid of {grid} is not "
                                 f"a multiple of the cluster of {cluster}")

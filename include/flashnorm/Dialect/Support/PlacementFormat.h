@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `, schedule = ping_pong, cluster = 2`, the tail of #flashnorm.plan and
-// #kernel.config. What is the default, the enum's Cooperative and 1, is left
-// out. For custom<Placement>($schedule, $cluster) of an attribute's assembly
-// format.
+// `, schedule = ping_pong, cluster = [1, 2, 1]`, the tail of #flashnorm.plan
+// and #kernel.config. What is the default, the enum's Cooperative and a cluster
+// of one CTA, is left out. For custom<Placement>($schedule, $cluster) of an
+// attribute's assembly format.
 //
 //===----------------------------------------------------------------------===//
 #ifndef FLASHNORM_DIALECT_SUPPORT_PLACEMENTFORMAT_H
@@ -20,9 +20,9 @@ namespace flashnorm {
 
 template <typename ScheduleT>
 mlir::ParseResult parsePlacement(mlir::AsmParser &parser, ScheduleT &schedule,
-                                 int64_t &cluster) {
+                                 llvm::SmallVectorImpl<int64_t> &cluster) {
   schedule = ScheduleT::Cooperative;
-  cluster = 1;
+  cluster.assign(3, 1);
   bool seenSchedule = false, seenCluster = false;
   while (succeeded(parser.parseOptionalComma())) {
     if (!seenSchedule && succeeded(parser.parseOptionalKeyword("schedule"))) {
@@ -38,7 +38,11 @@ mlir::ParseResult parsePlacement(mlir::AsmParser &parser, ScheduleT &schedule,
     }
     if (!seenCluster && succeeded(parser.parseOptionalKeyword("cluster"))) {
       seenCluster = true;
-      if (parser.parseEqual() || parser.parseInteger(cluster))
+      cluster.clear();
+      if (parser.parseEqual() ||
+          parser.parseCommaSeparatedList(
+              mlir::AsmParser::Delimiter::Square,
+              [&] { return parser.parseInteger(cluster.emplace_back()); }))
         return mlir::failure();
       continue;
     }
@@ -50,11 +54,14 @@ mlir::ParseResult parsePlacement(mlir::AsmParser &parser, ScheduleT &schedule,
 
 template <typename ScheduleT>
 void printPlacement(mlir::AsmPrinter &printer, ScheduleT schedule,
-                    int64_t cluster) {
+                    llvm::ArrayRef<int64_t> cluster) {
   if (schedule != ScheduleT::Cooperative)
     printer << ", schedule = " << schedule;
-  if (cluster != 1)
-    printer << ", cluster = " << cluster;
+  if (!llvm::all_of(cluster, [](int64_t size) { return size == 1; })) {
+    printer << ", cluster = [";
+    llvm::interleaveComma(cluster, printer);
+    printer << "]";
+  }
 }
 
 } // namespace flashnorm

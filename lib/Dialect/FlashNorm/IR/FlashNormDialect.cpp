@@ -288,7 +288,7 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                PlanStrategy strategy, StringRef chip,
                                PlanFamily family, ArrayRef<int64_t> tile,
                                ArrayRef<int64_t> warps, int64_t stages,
-                               PlanSchedule, int64_t cluster) {
+                               PlanSchedule, ArrayRef<int64_t> cluster) {
   if (tile.size() != 3)
     return emitError() << "tile needs 3 sizes (rows, columns, depth), got "
                        << tile.size();
@@ -303,7 +303,11 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "warp counts must be positive, got " << size;
   if (stages <= 0)
     return emitError() << "stages must be positive, got " << stages;
-  if (cluster <= 0)
-    return emitError() << "cluster must be positive, got " << cluster;
+  if (cluster.size() != 3)
+    return emitError() << "cluster needs 3 sizes (rows, columns, depth), got "
+                       << cluster.size();
+  for (int64_t size : cluster)
+    if (size <= 0)
+      return emitError() << "cluster sizes must be positive, got " << size;
   return success();
 }

@@ -164,16 +164,18 @@ Plan flashnorm::getPlan(PlanAttr attr) {
   plan.warpsN = attr.getWarps()[1];
   plan.stages = attr.getStages();
   plan.schedule = Schedule(int(attr.getSchedule()));
-  plan.cluster = attr.getCluster();
+  plan.clusterM = attr.getCluster()[0];
+  plan.clusterN = attr.getCluster()[1];
+  plan.clusterK = attr.getCluster()[2];
   return plan;
 }
 
 PlanAttr flashnorm::getPlanAttr(MLIRContext *context, const Plan &plan) {
-  return PlanAttr::get(context, PlanStrategy(int(plan.strategy)), plan.chip,
-                       PlanFamily(int(plan.family)),
-                       {plan.tileM, plan.tileN, plan.tileK},
-                       {plan.warpsM, plan.warpsN}, plan.stages,
-                       PlanSchedule(int(plan.schedule)), plan.cluster);
+  return PlanAttr::get(
+      context, PlanStrategy(int(plan.strategy)), plan.chip,
+      PlanFamily(int(plan.family)), {plan.tileM, plan.tileN, plan.tileK},
+      {plan.warpsM, plan.warpsN}, plan.stages, PlanSchedule(int(plan.schedule)),
+      {plan.clusterM, plan.clusterN, plan.clusterK});
 }
 
 LogicalResult flashnorm::verifyPlanOf(MatmulOp op) {
@@ -200,8 +202,9 @@ std::string flashnorm::describePlan(const Plan &plan) {
           .str();
   if (plan.schedule != Schedule::Cooperative)
     text += (", " + stringify(plan.schedule)).str();
-  if (plan.cluster > 1)
-    text += ", cluster of " + std::to_string(plan.cluster);
+  if (plan.clusterSize() > 1)
+    text += llvm::formatv(", cluster {0}x{1}x{2}", plan.clusterM, plan.clusterN,
+                          plan.clusterK);
   return text;
 }
 

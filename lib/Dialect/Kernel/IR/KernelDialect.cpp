@@ -82,10 +82,12 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  FamilyKind family, StringRef chip,
                                  ArrayRef<int64_t> tile,
                                  ArrayRef<int64_t> warps, Schedule schedule,
-                                 int64_t cluster) {
-  if (tile.size() != 3 || warps.size() != 2)
-    return emitError() << "needs 3 tile sizes and 2 warp counts, got "
-                       << tile.size() << " and " << warps.size();
+                                 ArrayRef<int64_t> cluster) {
+  if (tile.size() != 3 || warps.size() != 2 || cluster.size() != 3)
+    return emitError() << "needs 3 tile sizes, 2 warp counts and 3 cluster "
+                          "sizes, got "
+                       << tile.size() << ", " << warps.size() << " and "
+                       << cluster.size();
   // Nothing larger runs, and products of these cannot overflow.
   constexpr int64_t maxTile = 1024, maxWarps = 32;
   for (int64_t size : tile)
@@ -98,9 +100,23 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          << ", got " << count;
   if (schedule == Schedule::PingPong && family != FamilyKind::Wgmma)
     return emitError() << "only wgmma has the schedule ping_pong";
-  if (cluster != 1 && (cluster != 2 || schedule != Schedule::PingPong))
-    return emitError() << "cluster must be 1, or 2 with ping_pong, got "
-                       << cluster;
+  int64_t m = cluster[0], n = cluster[1], k = cluster[2];
+  if (llvm::count(cluster, 1) < 2)
+    return emitError() << "clusters have one size above 1, got " << m << "x"
+                       << n << "x" << k;
+  if (llvm::count(cluster, 1) < 3 && family != FamilyKind::Wgmma)
+    return emitError() << "only wgmma has clusters, got " << m << "x" << n
+                       << "x" << k;
+  if (m != 1 && m != 2)
+    return emitError() << "the cluster along M must be 1 or 2, got " << m;
+  if (n != 1 && (n != 2 || schedule != Schedule::PingPong))
+    return emitError()
+           << "the cluster along N must be 1, or 2 with ping_pong, got " << n;
+  if (k != 1 &&
+      ((k != 2 && k != 4 && k != 8) || schedule != Schedule::Cooperative))
+    return emitError() << "the cluster along K must be 1, or 2, 4 or 8 with "
+                          "cooperative, got "
+                       << k;
   return success();
 }
 

@@ -45,7 +45,7 @@ func.func @wide_tile_cluster(%x: tensor<?x192xbf16>, %w: tensor<192x192xbf16>) -
   %c0 = arith.constant 0 : index
   %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
   %e = tensor.empty(%m) : tensor<?x192xbf16>
-  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<192x192xbf16>) outs(%e : tensor<?x192xbf16>) {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 96, 64], warps = [1, 1], stages = 2, schedule = ping_pong, cluster = 2>} -> tensor<?x192xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<192x192xbf16>) outs(%e : tensor<?x192xbf16>) {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 96, 64], warps = [1, 1], stages = 2, schedule = ping_pong, cluster = [1, 2, 1]>} -> tensor<?x192xbf16>
   return %y : tensor<?x192xbf16>
 }
 
@@ -71,4 +71,44 @@ func.func @pre_and_post_norm(%x: tensor<?x128xbf16>, %w: tensor<128x128xbf16>) -
   %e = tensor.empty(%m) : tensor<?x128xbf16>
   %y = flashnorm.matmul ins(%x, %w : tensor<?x128xbf16>, tensor<128x128xbf16>) outs(%e : tensor<?x128xbf16>) {transpose_weight, pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [128, 128, 64], warps = [2, 1], stages = 2>} -> tensor<?x128xbf16>
   return %y : tensor<?x128xbf16>
+}
+
+func.func @gemm_split_k(%x: tensor<?x192xbf16>, %w: tensor<192x192xbf16>) -> tensor<?x192xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x192xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<192x192xbf16>) outs(%e : tensor<?x192xbf16>) {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [64, 192, 64], warps = [1, 1], stages = 2, cluster = [1, 1, 2]>} -> tensor<?x192xbf16>
+  return %y : tensor<?x192xbf16>
+}
+
+func.func @wide_tile_split_k(%x: tensor<?x512xbf16>, %w: tensor<128x512xbf16>, %v: tensor<128xbf16>) -> tensor<?x128xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x512xbf16>
+  %e = tensor.empty(%m) : tensor<?x128xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x512xbf16>, tensor<128x512xbf16>) bias(%v : tensor<128xbf16>) outs(%e : tensor<?x128xbf16>) {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 128, 64], warps = [1, 1], stages = 2, cluster = [1, 1, 4]>} -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+
+func.func @lazy_split_k(%x: tensor<?x192xbf16>, %w: tensor<96x192xbf16>) -> tensor<?x96xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x96xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<96x192xbf16>) outs(%e : tensor<?x96xbf16>) {transpose_weight, pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = lazy_pre_norm, chip = "sm_90a", family = wgmma, tile = [128, 32, 64], warps = [2, 1], stages = 2, cluster = [1, 1, 2]>} -> tensor<?x96xbf16>
+  return %y : tensor<?x96xbf16>
+}
+
+func.func @gemm_multicast(%x: tensor<?x192xbf16>, %w: tensor<192x128xbf16>) -> tensor<?x128xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x128xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<192x128xbf16>) outs(%e : tensor<?x128xbf16>) {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [64, 64, 64], warps = [1, 1], stages = 2, schedule = ping_pong, cluster = [2, 1, 1]>} -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+
+func.func @wide_tile_multicast(%x: tensor<?x192xbf16>, %w: tensor<64x192xbf16>) -> tensor<?x64xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x64xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<64x192xbf16>) outs(%e : tensor<?x64xbf16>) {transpose_weight, post_norm = #flashnorm.norm<rms, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [128, 64, 64], warps = [2, 1], stages = 2, cluster = [2, 1, 1]>} -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
 }

@@ -83,9 +83,11 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     rejects what cannot run. `tile` is rows, columns and depth of one pipeline
     stage; `warps` says how the warps (`mma_sync`) or the consumer warpgroups
     (`wgmma`) split the tile's rows and columns. With `schedule = ping_pong`
-    (`wgmma`) two warpgroups have a tile each; the default is `cooperative`. With
-    `cluster = 2` two CTAs share a row of the result: the row's columns are
-    those of both tiles.
+    (`wgmma`) two warpgroups have a tile each; the default is `cooperative`.
+    `cluster` has the CTAs of a cluster along M (they share the columns of W,
+    each loading a part for all), N (they share the rows of a `wide_tile`, whose
+    columns are those of all their tiles) and K (they share a tile: each
+    multiplies a part of the depth); the default is `[1, 1, 1]`.
 
     ```mlir
     #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma,
@@ -101,7 +103,7 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     "int64_t":$stages,
     DefaultValuedParameter<"::flashnorm::PlanSchedule",
                            "::flashnorm::PlanSchedule::Cooperative">:$schedule,
-    DefaultValuedParameter<"int64_t", "1">:$cluster);
+    ArrayRefParameter<"int64_t">:$cluster);
   let assemblyFormat = [{
     `<` `strategy` `=` $strategy `,` `chip` `=` $chip `,`
         `family` `=` $family `,` `tile` `=` custom<Sizes>($tile) `,`

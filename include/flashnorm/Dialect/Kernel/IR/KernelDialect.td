@@ -79,12 +79,19 @@ def Kernel_ConfigAttr : Kernel_Attr<"Config", "config"> {
     `ping_pong`: two warpgroups, each with a tile of its own, so that one
     multiplies while the other runs its epilogue.
 
-    `cluster` CTAs (1, or 2 with `ping_pong`) have the tiles of one row of tiles
-    and add up their row sums.
+    `cluster` has the CTAs of a cluster along M, N and K (`wgmma`), of which one
+    may be above 1:
+    - M (1 or 2): their tiles are below each other, and each loads a part of the
+      columns' slots for all of them (multicast);
+    - N (1, or 2 with `ping_pong`): they have the tiles of one row of tiles and
+      add up their row sums;
+    - K (1, 2, 4 or 8, with `cooperative`): they share one tile. Each runs a part
+      of the pipeline's steps, the results are added up, and each runs the
+      epilogue of a part of the slices.
 
     ```mlir
     #kernel.config<wgmma, chip = "sm_90a", tile = [64, 256, 64], warps = [1, 1],
-                   schedule = ping_pong, cluster = 2>
+                   schedule = ping_pong, cluster = [1, 2, 1]>
     ```
   }];
   let parameters = (ins
@@ -94,7 +101,7 @@ def Kernel_ConfigAttr : Kernel_Attr<"Config", "config"> {
     ArrayRefParameter<"int64_t">:$warps,
     DefaultValuedParameter<"::flashnorm::kernel::Schedule",
                            "::flashnorm::kernel::Schedule::Cooperative">:$schedule,
-    DefaultValuedParameter<"int64_t", "1">:$cluster);
+    ArrayRefParameter<"int64_t">:$cluster);
   let assemblyFormat = [{
     `<` $family `,` `chip` `=` $chip `,` `tile` `=` `[` $tile `]` `,`
         `warps` `=` `[` $warps `]` `` custom<Placement>($schedule, $cluster) `>`
@@ -107,6 +114,12 @@ def Kernel_ConfigAttr : Kernel_Attr<"Config", "config"> {
     int64_t getWarpsM() const { return getWarps()[0]; }
     int64_t getWarpsN() const { return getWarps()[1]; }
     bool isPingPong() const { return getSchedule() == Schedule::PingPong; }
+    int64_t getClusterM() const { return getCluster()[0]; }
+    int64_t getClusterN() const { return getCluster()[1]; }
+    int64_t getClusterK() const { return getCluster()[2]; }
+    int64_t getClusterSize() const {
+      return getClusterM() * getClusterN() * getClusterK();
+    }
   }];
 }
 
