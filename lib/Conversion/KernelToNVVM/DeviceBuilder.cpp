@@ -156,8 +156,11 @@ Value DeviceBuilder::numClusters() {
 Value DeviceBuilder::rankInCluster() {
   return NVVM::ClusterId::create(*this, getI32Type());
 }
-void DeviceBuilder::clusterBarrier() {
-  NVVM::ClusterArriveOp::create(*this, /*aligned=*/UnitAttr());
+void DeviceBuilder::clusterBarrier(bool releases) {
+  if (releases)
+    NVVM::ClusterArriveOp::create(*this, /*aligned=*/UnitAttr());
+  else
+    NVVM::ClusterArriveRelaxedOp::create(*this, /*aligned=*/UnitAttr());
   NVVM::ClusterWaitOp::create(*this, /*aligned=*/UnitAttr());
 }
 Value DeviceBuilder::broadcastLane0(Value value) {

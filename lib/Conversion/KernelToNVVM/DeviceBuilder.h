@@ -81,9 +81,10 @@ public:
   Value numClusters();
   /// This CTA's number in its cluster.
   Value rankInCluster();
-  /// All threads of the cluster that have not exited; what was written before
-  /// is seen after.
-  void clusterBarrier();
+  /// All threads of the cluster that have not exited. With `releases`, what was
+  /// written before is seen after, which costs a fence as far as device memory;
+  /// without, only barriers that fenceBarrierInit() has followed are.
+  void clusterBarrier(bool releases);
   /// The value of lane 0, so that the compiler knows it is uniform in the warp.
   Value broadcastLane0(Value value);
   Value shuffleXor(Value f32Value, int64_t lanes);

@@ -22,10 +22,12 @@ using Values = DeviceBuilder::Values;
 static constexpr int64_t accessValues = 4;
 
 SplitK::SplitK(KernelEmitter &emitter, SliceDeal deal, Value threadInTeam,
-               int64_t teamThreads, int64_t sliceValues, int64_t rowvecValues)
+               int64_t teamThreads)
     : emitter(emitter), deal(deal), threadInTeam(threadInTeam),
-      teamThreads(teamThreads), sliceValues(sliceValues),
-      rowvecValues(rowvecValues) {
+      teamThreads(teamThreads) {
+  int64_t rows = emitter.layout.rows.size();
+  sliceValues = rows * emitter.layout.columns.size();
+  rowvecValues = rows * (emitter.pipeline().getNumResults() - 1);
   int64_t teams = emitter.layout.numTeams;
   buffer = emitter.allocateShared(
       teams * emitter.config().getClusterK() * bytesOfSender(), 16);

@@ -23,10 +23,9 @@ public:
   using Values = DeviceBuilder::Values;
 
   /// Reserves shared memory. `deal` is that of each team; a team has
-  /// `teamThreads` threads, of which this one is `threadInTeam`, and each
-  /// holds `sliceValues` of a slice and `rowvecValues` of all rowvecs.
+  /// `teamThreads` threads, of which this one is `threadInTeam`.
   SplitK(KernelEmitter &emitter, SliceDeal deal, Value threadInTeam,
-         int64_t teamThreads, int64_t sliceValues, int64_t rowvecValues);
+         int64_t teamThreads);
 
   /// Initialises the barriers; one thread calls it.
   void initialize();
@@ -50,6 +49,7 @@ private:
   KernelEmitter &emitter;
   SliceDeal deal;
   Value threadInTeam;
+  /// What a thread holds of a slice, and of all rowvecs.
   int64_t teamThreads, sliceValues, rowvecValues;
   /// Offsets in shared memory. `arrived`: what all have sent is there; `taken`:
   /// all owners have read it. One of each for each team.

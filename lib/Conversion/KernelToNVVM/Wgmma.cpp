@@ -81,7 +81,9 @@ private:
   Value warpRow;
   /// The ring, and the stage with the tile that the epilogue reads.
   TmaRing *ring = nullptr;
-  SplitK *splitK = nullptr;
+  /// In a cluster along K.
+  SliceDeal deal{};
+  std::optional<SplitK> splitK;
   Value fragStage;
   /// Shared memory of each store: a box for each consumer warp.
   llvm::DenseMap<StoreFragOp, int64_t> staging;
@@ -160,7 +162,7 @@ void Wgmma::setUp(KernelEmitter &emitter) {
   layout.numSlices = groupColumns / layout.sliceColumns;
   if (int64_t ctas = config.getClusterK(); ctas > 1) {
     // This CTA's slices; those that own none are not asked for any.
-    SliceDeal deal = dealSlices(layout.numSlices, ctas);
+    deal = dealSlices(layout.numSlices, ctas);
     Value owner = b.min(b.rankInCluster(), b.i32(deal.owners - 1));
     Value columns = b.mul(owner, deal.slices * layout.sliceColumns);
     layout.groupColumn = b.add(layout.groupColumn, columns);
@@ -193,15 +195,8 @@ void Wgmma::emit(KernelEmitter &emitter) {
   TmaRing ring(emitter, lane, config.getWarpsM() * config.getWarpsN() * 4);
   this->ring = &ring;
   emitter.allocateExchanges();
-  std::optional<SplitK> sums;
-  if (config.getClusterK() > 1) {
-    int64_t slices = groupColumns / emitter.layout.sliceColumns;
-    int64_t rowvecs = emitter.pipeline().getNumResults() - 1;
-    sums.emplace(emitter, dealSlices(slices, config.getClusterK()),
-                 b.bitAnd(thread, 127), /*teamThreads=*/128,
-                 /*sliceValues=*/16, /*rowvecValues=*/2 * rowvecs);
-    splitK = &*sums;
-  }
+  if (config.getClusterK() > 1)
+    splitK.emplace(emitter, deal, b.bitAnd(thread, 127), /*teamThreads=*/128);
   b.ifThen(b.equal(thread, 0), [&] {
     ring.initialize();
     emitter.initializeExchanges();
@@ -210,7 +205,7 @@ void Wgmma::emit(KernelEmitter &emitter) {
     b.fenceBarrierInit();
   });
   if (config.getClusterSize() > 1)
-    b.clusterBarrier();
+    b.clusterBarrier(/*releases=*/false);
   else
     b.barrier(0, 0);
   // With two consumers the launch bound leaves 168 registers a thread; the
@@ -344,7 +339,7 @@ void Wgmma::emitConsumer(KernelEmitter &emitter, TmaRing &ring) {
     b.ifThen(b.equal(lane, 0), [&] { b.bulkWaitRead(); });
   // Nor while other CTAs send to it.
   if (emitter.config().getClusterSize() > 1)
-    b.clusterBarrier();
+    b.clusterBarrier(/*releases=*/true);
 }
 
 Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,

@@ -72,7 +72,8 @@
 // CHECK-SAME: =f,l,l,l,l,l,l,l,l,0,1,2,{{.*}},31"
 // CHECK: llvm.inline_asm has_side_effects {{.*}}"wgmma.wait_group.sync.aligned 1;", "=f,{{.*}},31"
 // CHECK: nvvm.bar.warp.sync
-// CHECK-NEXT: scf.if
+// CHECK-NEXT: %[[FIRST:.+]] = arith.cmpi eq, %{{.+}}, %c0_i32
+// CHECK-NEXT: scf.if %[[FIRST]]
 // CHECK: nvvm.mbarrier.arrive
 
 // The last stage is released before the epilogue: a wait that is over at once
@@ -219,7 +220,7 @@ gpu.module @kernels {
 // CHECK-LABEL: llvm.func @cluster
 // CHECK-SAME: cluster = 2 : i64
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
-// CHECK: nvvm.cluster.arrive
+// CHECK: nvvm.cluster.arrive.relaxed
 // CHECK-NEXT: nvvm.cluster.wait
 // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c256_i32
 // CHECK: nvvm.mapa %{{.+}}, %[[PEER:.+]] :
@@ -279,14 +280,15 @@ gpu.module @kernels {
 // Two CTAs that share columns: each loads half of W's rows for both, and a warp
 // that has multiplied a stage tells both.
 // CHECK-LABEL: llvm.func @multicast
+// CHECK-SAME: {box = [64, 64], kind = "tensor_map", operand = 0 : i64,
+// CHECK-SAME: {box = [64, 32], kind = "tensor_map", operand = 1 : i64,
+// CHECK-SAME: tile_rows = 128 : i64
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
 // CHECK-COUNT-3: nvvm.mbarrier.init %{{.+}}, %c8_i32
 // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c16384_i32
 // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} {isCTAOnly = true}
 // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} multicast_mask = %{{.+}}
 // CHECK: mbarrier.arrive.shared::cluster.b64
-// The boxes of W have 32 rows.
-// CHECK: flashnorm.launch_abi
 !a = !kernel.smem<64x64xbf16>
 !acc = !kernel.acc<64x64>
 !frag = !kernel.frag<64x32>

@@ -4,14 +4,14 @@
 // Every verifier of the dialect: attributes and types, the function, the
 // pipeline, the epilogue, operand types and parents.
 
-// expected-error @below {{needs 3 tile sizes and 2 warp counts, got 2 and 2}}
+// expected-error @below {{needs 3 tile sizes, 2 warp counts and 3 cluster sizes, got 2, 2 and 3}}
 kernel.func @config(%rows: index) config(<mma_sync, chip = "sm_80", tile = [64, 64], warps = [1, 1]>) {
   kernel.return
 }
 
 // -----
 
-// expected-error @below {{needs 3 tile sizes and 2 warp counts, got 3 and 1}}
+// expected-error @below {{needs 3 tile sizes, 2 warp counts and 3 cluster sizes, got 3, 1 and 3}}
 kernel.func @config(%rows: index) config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [1]>) {
   kernel.return
 }
@@ -34,6 +34,55 @@ kernel.func @config(%rows: index) config(<mma_sync, chip = "sm_80", tile = [64, 
 
 // expected-error @below {{warp counts must be in 1 to 32, got 33}}
 kernel.func @config(%rows: index) config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [33, 1]>) {
+  kernel.return
+}
+
+// -----
+
+// expected-error @below {{needs 3 tile sizes, 2 warp counts and 3 cluster sizes, got 3, 2 and 2}}
+kernel.func @config(%rows: index) config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1], cluster = [1, 2]>) {
+  kernel.return
+}
+
+// -----
+
+// expected-error @below {{only wgmma has clusters, got 1x1x2}}
+kernel.func @config(%rows: index) config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [1, 1], cluster = [1, 1, 2]>) {
+  kernel.return
+}
+
+// -----
+
+// expected-error @below {{clusters have one size above 1, got 2x1x2}}
+kernel.func @config(%rows: index) config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1], cluster = [2, 1, 2]>) {
+  kernel.return
+}
+
+// -----
+
+// expected-error @below {{the cluster along M must be 1 or 2, got 4}}
+kernel.func @config(%rows: index) config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1], cluster = [4, 1, 1]>) {
+  kernel.return
+}
+
+// -----
+
+// expected-error @below {{the cluster along N must be 1, or 2 with ping_pong, got 2}}
+kernel.func @config(%rows: index) config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1], cluster = [1, 2, 1]>) {
+  kernel.return
+}
+
+// -----
+
+// expected-error @below {{the cluster along K must be 1, or 2, 4 or 8 with cooperative, got 2}}
+kernel.func @config(%rows: index) config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1], schedule = ping_pong, cluster = [1, 1, 2]>) {
+  kernel.return
+}
+
+// -----
+
+// expected-error @below {{the cluster along K must be 1, or 2, 4 or 8 with cooperative, got 3}}
+kernel.func @config(%rows: index) config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1], cluster = [1, 1, 3]>) {
   kernel.return
 }
 
