@@ -8,6 +8,7 @@
 #define FLASHNORM_DIALECT_FLASHNORM_TRANSFORMS_PASSES_TD
 
 include "flashnorm/Dialect/FlashNorm/Transforms/AlgebraPasses.td"
+include "flashnorm/Dialect/FlashNorm/Transforms/EpiloguePasses.td"
 include "mlir/Pass/PassBase.td"
 
 def CheckModulePass : Pass<"flashnorm-check-module", "::mlir::ModuleOp"> {
