@@ -25,6 +25,11 @@
 // Alternating columns.
 // RUN: flashnorm-run %s --entry=swiglu --device=cpu --rows=150 --passes='func.func(flashnorm-fuse-epilogues{preserve-rounding=true}),func.func(flashnorm-fuse-glu{preserve-rounding=true layout=interleaved}),flashnorm-prepare-weights' | FileCheck %s --check-prefix=SAME
 
+// Behind a norm, which goes behind the product; its weight is folded into both.
+// RUN: flashnorm-run %s --entry=normed --device=cpu --rows=150 --passes='func.func(flashnorm-fuse-glu),flashnorm-defer-norms,flashnorm-prepare-weights' | FileCheck %s --check-prefix=NORMED
+// NORMED: 1 of 1 matmuls fused with norms, 0 norms left
+// NORMED: {{^}}PASS
+
 // Both become one matmul, and nothing else is left.
 // RUN: flashnorm-opt %s --flashnorm-fuse-epilogues --flashnorm-fuse-glu | FileCheck %s --check-prefix=FUSED
 // FUSED-LABEL: @swiglu
@@ -81,4 +86,16 @@ func.func @geglu(%x: tensor<?x128xf16>, %w: tensor<128x192xf16> {flashnorm.froze
     linalg.yield %r : f16
   } -> tensor<?x96xf16>
   return %y : tensor<?x96xf16>
+}
+
+func.func @normed(%x: tensor<?x128xbf16>, %g: tensor<128xbf16> {flashnorm.frozen}, %w: tensor<96x128xbf16> {flashnorm.frozen}, %v: tensor<96x128xbf16> {flashnorm.frozen}) -> tensor<?x96xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x128xbf16>
+  %i = tensor.empty(%m) : tensor<?x128xbf16>
+  %e = tensor.empty(%m) : tensor<?x96xbf16>
+  %n = flashnorm.rms_norm ins(%x : tensor<?x128xbf16>) weight(%g : tensor<128xbf16>) outs(%i : tensor<?x128xbf16>) {eps = 1.0e-05 : f64} -> tensor<?x128xbf16>
+  %a = flashnorm.matmul ins(%n, %w : tensor<?x128xbf16>, tensor<96x128xbf16>) outs(%e : tensor<?x96xbf16>) {transpose_weight, activation = #flashnorm.activation<silu>} -> tensor<?x96xbf16>
+  %u = flashnorm.matmul ins(%n, %v : tensor<?x128xbf16>, tensor<96x128xbf16>) outs(%e : tensor<?x96xbf16>) {transpose_weight} -> tensor<?x96xbf16>
+  %y = linalg.mul ins(%a, %u : tensor<?x96xbf16>, tensor<?x96xbf16>) outs(%e : tensor<?x96xbf16>) -> tensor<?x96xbf16>
+  return %y : tensor<?x96xbf16>
 }

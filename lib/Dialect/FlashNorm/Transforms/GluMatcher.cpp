@@ -88,28 +88,35 @@ static bool isReadByProductOnly(const GluSide &side, arith::MulFOp product) {
          });
 }
 
-/// The source rounds between the side's source and the product where the matmul
-/// cannot, which rounds to `type` behind its product or bias.
+/// The source rounds where the matmul cannot: its result again, something
+/// within the activation, or what that makes more than once.
 static bool hidesRounding(const GluSide &side) {
-  Type type = getElementTypeOrSelf(side.source);
-  auto roundsAgain = [](Value value, Type type) {
-    return llvm::any_of(followUses(value).members, [&](Value member) {
-      return member.getDefiningOp<arith::TruncFOp>() &&
-             member.getType() != type;
-    });
+  // Types that a value is rounded to.
+  auto getRoundings = [](Value value) {
+    SetVector<Type> types;
+    for (Value member : followUses(value).members)
+      if (member.getDefiningOp<arith::TruncFOp>())
+        types.insert(member.getType());
+    return types;
   };
-  if (roundsAgain(side.source, type))
+  SetVector<Type> types = getRoundings(side.source);
+  types.remove(getElementTypeOrSelf(side.source));
+  if (!types.empty())
     return true;
   if (side.activation == Activation::None)
     return false;
+  // The last op of the activation comes first.
+  Operation *root = side.ops.front();
+  if (getRoundings(root->getResult(0)).size() > 1)
+    return true;
+  // The larger one of two numbers is not rounded.
   if (side.activation == Activation::ReLU)
     return false;
-  // The activation as a whole may be rounded: its last op comes first.
   return llvm::any_of(side.ops, [&](Operation *op) {
     Value value = op->getResult(0);
     return isa<FloatType>(value.getType()) &&
            (!value.getType().isF32() ||
-            (op != side.ops.front() && roundsAgain(value, value.getType())));
+            (op != root && !getRoundings(value).empty()));
   });
 }
 

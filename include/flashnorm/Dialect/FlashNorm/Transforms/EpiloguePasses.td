@@ -64,6 +64,9 @@ def FuseGluPass : Pass<"flashnorm-fuse-glu", "::mlir::func::FuncOp"> {
     arguments with `flashnorm.frozen` or constants, so that
     `--flashnorm-prepare-weights` puts them together once.
 
+    Left alone: gates in the odd columns, sigmoid as an activation, elementwise arith
+    ops on tensors (run `convert-elementwise-to-linalg` before).
+
     Numerics: skips the roundings of gates and values to the types of their
     matmuls' results, which is more accurate. With `preserve-rounding` the steps
     round where the source does, as by `--flashnorm-fuse-epilogues`.
