@@ -44,15 +44,17 @@ static void addTosaToLinalg(OpPassManager &pm) {
 }
 
 /// Recognises norms.
-static void addRaise(OpPassManager &pm) {
-  pm.addNestedPass<func::FuncOp>(createRaiseNormsPass());
+static void addRaise(OpPassManager &pm, bool preserveRounding) {
+  RaiseNormsPassOptions raiseNorms;
+  raiseNorms.preserveRounding = preserveRounding;
+  pm.addNestedPass<func::FuncOp>(createRaiseNormsPass(raiseNorms));
   addCleanup(pm);
 }
 
 void flashnorm::buildRaisePipeline(OpPassManager &pm,
                                    const RaiseOptions &options) {
   pm.addPass(createCheckModulePass());
-  addRaise(pm);
+  addRaise(pm, options.preserveRounding);
 }
 
 void flashnorm::buildFusePipeline(OpPassManager &pm,
@@ -63,16 +65,21 @@ void flashnorm::buildFusePipeline(OpPassManager &pm,
   pm.addPass(createCheckModulePass(check));
 
   // Recognise.
-  addRaise(pm);
-  pm.addNestedPass<func::FuncOp>(createRaiseMatmulsPass());
+  addRaise(pm, options.preserveRounding);
+  RaiseMatmulsPassOptions raiseMatmuls;
+  raiseMatmuls.preserveRounding = options.preserveRounding;
+  pm.addNestedPass<func::FuncOp>(createRaiseMatmulsPass(raiseMatmuls));
   addCleanup(pm);
 
   // Fuse.
-  pm.addNestedPass<func::FuncOp>(createFuseEpiloguesPass());
+  FuseEpiloguesPassOptions fuseEpilogues;
+  fuseEpilogues.preserveRounding = options.preserveRounding;
+  pm.addNestedPass<func::FuncOp>(createFuseEpiloguesPass(fuseEpilogues));
   addCleanup(pm);
   FuseNormsPassOptions fuseNorms;
   fuseNorms.chip = options.chip;
   fuseNorms.family = options.family;
+  fuseNorms.preserveRounding = options.preserveRounding;
   pm.addPass(createFuseNormsPass(fuseNorms));
   addCleanup(pm);
 
@@ -158,8 +165,9 @@ void flashnorm::buildLowerToCPUPipeline(OpPassManager &pm,
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
 
-  // Arithmetic. x^2 becomes x*x instead of a call of pow; what LLVM has no
-  // intrinsic for (erf, tanh) calls the C library.
+  // Arithmetic. fp8 becomes bits. x^2 becomes x*x instead of a call of pow;
+  // what LLVM has no intrinsic for (erf, tanh) calls the C library.
+  pm.addNestedPass<func::FuncOp>(createExpandFp8CastsPass());
   math::MathExpandOpsPassOptions expandMath;
   expandMath.opMnemonics = {"fpowi"};
   pm.addNestedPass<func::FuncOp>(math::createMathExpandOpsPass(expandMath));

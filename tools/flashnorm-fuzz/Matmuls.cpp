@@ -20,9 +20,11 @@ Value ProgramGenerator::matmulOp(Value x, int64_t columns) {
   const int64_t depth = getShape(x).back();
   const bool transposed = random.chance(50);
   FloatType type = getFloatType(x);
+  const bool glu = random.chance(15);
+  const int64_t products = glu ? 2 * columns : columns;
   SmallVector<Value> operands = {
-      x, weightArgument(transposed ? ArrayRef<int64_t>{columns, depth}
-                                   : ArrayRef<int64_t>{depth, columns},
+      x, weightArgument(transposed ? ArrayRef<int64_t>{products, depth}
+                                   : ArrayRef<int64_t>{depth, products},
                         type)};
   SmallVector<int64_t> shape(getShape(x));
   shape.back() = columns;
@@ -34,19 +36,27 @@ Value ProgramGenerator::matmulOp(Value x, int64_t columns) {
       operands.push_back(value);
     return present;
   };
-  // x, W, row scale, column sums, bias, residual, norm weight and bias, inits
-  int32_t segments[] = {1, 1, 0, 0, 0, 0, 0, 0, 1};
+  // x, W, row scale, column sums, bias, residual, norm weight and bias, output
+  // scale, inits
+  int32_t segments[] = {1, 1, 0, 0, 0, 0, 0, 0, 0, 1};
+  SmallVector<const char *> steps = {"product"};
   const bool pre = random.chance(40), post = random.chance(40);
-  if (random.chance(40))
-    segments[4] = add(true, vectorOperand(columns, type));
-  if (random.chance(30))
+  if (random.chance(40)) {
+    segments[4] = add(true, vectorOperand(products, type));
+    steps.push_back("bias");
+  }
+  if (random.chance(30)) {
     segments[5] = add(true, argument(shape, type));
+    steps.push_back("residual");
+  }
   if (post && random.chance(50)) {
     segments[6] = add(true, vectorOperand(columns, type));
   }
   const bool layer = random.chance(50);
   if (post && layer && random.chance(50))
     segments[7] = add(true, vectorOperand(columns, type));
+  if (random.chance(5))
+    segments[8] = add(true, argument({}, b.getF32Type()));
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), x);
   sizes.back() = b.getIndexAttr(columns);
   operands.push_back(tensor::EmptyOp::create(b, sizes, type));
@@ -63,6 +73,23 @@ Value ProgramGenerator::matmulOp(Value x, int64_t columns) {
         parse("#flashnorm.activation<" +
               Twine(random.pick({"relu", "gelu", "gelu_tanh", "silu"})) +
               ">")));
+  if (glu)
+    attributes.push_back(b.getNamedAttr(
+        "glu",
+        parse("#flashnorm.glu<" +
+              Twine(random.pick({"gate_first", "value_first", "interleaved"})) +
+              ">")));
+  if (random.chance(15))
+    attributes.push_back(b.getNamedAttr(
+        "roundings", parse("#flashnorm.roundings<" +
+                           Twine(steps[random.below(steps.size())]) + " = " +
+                           Twine(random.pick({"bf16", "f16"})) + ">")));
+  if (random.chance(5))
+    attributes.push_back(b.getNamedAttr(
+        "saturate",
+        TypeAttr::get(random.chance(50)
+                          ? Type(Float8E4M3FNType::get(b.getContext()))
+                          : Type(b.getF16Type()))));
   if (random.chance(30)) {
     hasPlans = true;
     const char *chip = random.pick({"sm_80", "sm_90a", "sm_100a", "sm_120"});

@@ -40,10 +40,22 @@ static constexpr StringRef preludes[] = {
 // Ours by themselves, in any order.
 static constexpr StringRef singlePasses[] = {
     "func.func(flashnorm-raise-norms)",
+    "func.func(flashnorm-raise-norms{preserve-rounding=true})",
     "func.func(flashnorm-raise-matmuls)",
+    "func.func(flashnorm-raise-matmuls{preserve-rounding=true})",
     "func.func(flashnorm-fuse-epilogues)",
+    "func.func(flashnorm-fuse-epilogues{preserve-rounding=true})",
+    "func.func(flashnorm-fuse-glu)",
+    "func.func(flashnorm-fuse-glu{layout=interleaved preserve-rounding=true})",
+    "func.func(flashnorm-fuse-quantization)",
+    "func.func(flashnorm-cancel-norms)",
+    "func.func(flashnorm-concat-matmuls)",
+    "func.func(flashnorm-share-statistics)",
     "flashnorm-fold-norm-weight",
+    "flashnorm-defer-norms",
+    "flashnorm-prepare-weights",
     "flashnorm-fuse-norms",
+    "flashnorm-fuse-norms{preserve-rounding=true}",
     "func.func(flashnorm-plan)",
     "func.func(flashnorm-decompose-for-host)",
     "func.func(flashnorm-order-loops)",
@@ -221,7 +233,9 @@ std::optional<Finding> PassRunner::check(const Program &program,
   if (twice && !run("canonicalize,cse", *fused, true, finding))
     return finding;
   const StringRef chip = random.pickFrom(chips);
-  const std::string fuse = ("flashnorm-fuse{chip=" + chip + "}").str();
+  const StringRef rounding = random.chance(20) ? " preserve-rounding=true" : "";
+  const std::string fuse =
+      ("flashnorm-fuse{chip=" + chip + rounding + "}").str();
   if (run(fuse, *fused, mayFail, finding)) {
     count(*fused, progress.norms, progress.fused, progress.planned);
     // What is fused stays as it is.

@@ -112,6 +112,7 @@ static const InputKind inputKinds[] = {
     {"not-finite",
      [](ElementRandom &r, int64_t, DataType) { return notFinite(r); }},
     {"zeros", [](ElementRandom &, int64_t, DataType) { return 0.0; }},
+    {"ones", [](ElementRandom &, int64_t, DataType) { return 1.0; }},
     {"constant", [](ElementRandom &, int64_t, DataType) { return 1234.0; }},
 };
 

@@ -45,7 +45,8 @@ passes() { # TITLE TD
   printf '\n## %s\n\n' "$1"
   # "FLAG OP" of each pass: what it runs on, the generator leaves out.
   local ops
-  ops=$(sed -n -e 's/.*Pass<"\([^"]*\)", "::mlir::\([^"]*\)">.*/\1 \2/p' "$2" |
+  ops=$(sed -n -e 's/.*Pass<"\([^"]*\)", "::mlir::\([^"]*\)">.*/\1 \2/p' \
+            "$(dirname "$2")"/*.td |
     sed -e 's/func::FuncOp/func.func/' -e 's/gpu::GPUModuleOp/gpu.module/' \
         -e 's/ModuleOp/builtin.module/')
   "$tblgen" -gen-pass-doc "${includes[@]}" "$2" |

@@ -118,6 +118,30 @@ def DecomposeForHostPass
     Statistic<"numDecomposed", "decomposed", "Ops taken apart">];
 }
 
+def ExpandFp8CastsPass
+    : Pass<"flashnorm-expand-fp8-casts", "::mlir::func::FuncOp"> {
+  let summary = "computes casts to and from fp8 on bits";
+  let description = [{
+    LLVM has no fp8 types, and the host no instructions for them: on the way to it
+    f8E4M3FN and f8E5M2 are i8. `arith.truncf` to them and `arith.extf` from them, on
+    scalars, become arithmetic on the bits of an f32.
+
+    ```mlir
+    %y = arith.extf %x : f8E5M2 to f32
+    // becomes
+    %bits = arith.bitcast %x : f8E5M2 to i8
+    ... shifts the exponent into its place ...
+    ```
+
+    Leaves alone: truncations from f64, or that do not round to nearest even.
+
+    Numerics: bit-exact. Rounds to nearest even; what is beyond the range becomes
+    an infinity in f8E5M2, and NaN in f8E4M3FN, as constants do when they fold.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"numExpanded", "expanded", "Casts expanded">];
+}
+
 def VerifyHostCodePass : Pass<"flashnorm-verify-host-code", "::mlir::ModuleOp"> {
   let summary = "rejects what was not lowered to the LLVM dialect";
   let description = [{

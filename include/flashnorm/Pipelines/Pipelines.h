@@ -22,7 +22,12 @@ class OpPassManager;
 
 namespace flashnorm {
 
-struct RaiseOptions : mlir::PassPipelineOptions<RaiseOptions> {};
+struct RaiseOptions : mlir::PassPipelineOptions<RaiseOptions> {
+  Option<bool> preserveRounding{
+      *this, "preserve-rounding",
+      llvm::cl::desc("leave alone what rounds to bf16 or f16 on the way"),
+      llvm::cl::init(false)};
+};
 
 struct FuseOptions : mlir::PassPipelineOptions<FuseOptions> {
   Option<std::string> chip{*this, "chip", llvm::cl::desc("target chip"),
@@ -31,6 +36,10 @@ struct FuseOptions : mlir::PassPipelineOptions<FuseOptions> {
       *this, "family",
       llvm::cl::desc("MMA family: auto, mma_sync, wgmma or tcgen05"),
       llvm::cl::init("auto")};
+  Option<bool> preserveRounding{
+      *this, "preserve-rounding",
+      llvm::cl::desc("round where the program does, or leave it alone"),
+      llvm::cl::init(false)};
 };
 
 struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {

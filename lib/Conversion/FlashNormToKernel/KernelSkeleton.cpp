@@ -8,6 +8,7 @@
 //   pipeline    acc = x W, and beside it the sums of squares of x's rows
 //   pass 1      sum = activation(acc * rstd(x) + bias) + residual, back into
 //               the accumulator; its row sums (layer) or sums of squares (rms)
+//               (each step rounded where the op says so)
 //   pass 2      layer only: sums of squares of sum - mean
 //   pass 3      y = normalised sum * norm_weight + norm_bias
 //
@@ -49,8 +50,15 @@ private:
   Value map(ValueRange inputs, Type result, Scalars scalars);
   Value rstd(Value sumOfSquares, int64_t count, double eps);
   Value activation(Value x);
+  /// `x` as `step` rounds it.
+  Value round(EpilogueStep step, Value x);
   void emitPipeline();
   void emitEpilogue();
+  /// The sum is more than the accumulator.
+  bool changesSum() {
+    return rowScale || bias || residual || op.getRoundings() ||
+           op.getActivation() != Activation::None;
+  }
   /// The sum of the op's definition for one slice.
   Value sumOfSlice(Value frag, Value column);
   /// Visits the slices; the body returns what it yields.
@@ -96,6 +104,15 @@ Value Skeleton::rstd(Value sumOfSquares, int64_t count, double eps) {
     Value mean = arith::DivFOp::create(b, x[0], total);
     return math::RsqrtOp::create(b, arith::AddFOp::create(b, mean, epsilon));
   });
+}
+
+Value Skeleton::round(EpilogueStep step, Value x) {
+  RoundingsAttr roundings = op.getRoundingsAttr();
+  FloatType type = roundings ? roundings.getType(step) : FloatType();
+  if (!type)
+    return x;
+  Value rounded = arith::TruncFOp::create(b, type, x);
+  return arith::ExtFOp::create(b, b.getF32Type(), rounded);
 }
 
 Value Skeleton::activation(Value x) {
@@ -206,7 +223,7 @@ Value Skeleton::sumOfSlice(Value frag, Value column) {
   if (residual)
     inputs.push_back(
         k::LoadFragOp::create(b, fragType, residual, row0, column));
-  if (inputs.size() == 1 && op.getActivation() == Activation::None)
+  if (!changesSum())
     return frag;
   return map(inputs, fragType, [&](ValueRange values) -> Value {
     Value x = values.front();
@@ -218,11 +235,12 @@ Value Skeleton::sumOfSlice(Value frag, Value column) {
     };
     if (rowScale)
       x = arith::MulFOp::create(b, x, next());
+    x = round(EpilogueStep::Product, x);
     if (bias)
-      x = arith::AddFOp::create(b, x, next());
-    x = activation(x);
+      x = round(EpilogueStep::Bias, arith::AddFOp::create(b, x, next()));
+    x = round(EpilogueStep::Activation, activation(x));
     if (residual)
-      x = arith::AddFOp::create(b, x, next());
+      x = round(EpilogueStep::Residual, arith::AddFOp::create(b, x, next()));
     return x;
   });
 }
@@ -232,8 +250,7 @@ void Skeleton::emitEpilogue() {
   Value sum = op.returnsSum() ? outputs[1] : Value();
   NormAttr norm = op.getPostNormAttr();
   bool isLayer = norm && norm.getKind() == NormKind::Layer;
-  bool changesAcc =
-      rowScale || bias || residual || op.getActivation() != Activation::None;
+  bool changesAcc = changesSum();
   SmallVector<Value> inits;
   if (norm)
     inits.push_back(
@@ -298,33 +315,39 @@ void Skeleton::emitEpilogue() {
   Value scale = rstd(total, n, norm.getEps().getValueAsDouble());
 
   // Pass 3
-  forSlices({}, /*writesBack=*/false,
-            [&](Value frag, Value, Value globalColumn, ValueRange) {
-              SmallVector<Value> inputs{frag, scale};
-              bool centres = mean && !keepsCentred;
-              if (centres)
-                inputs.push_back(mean);
-              for (Value affine : {normWeight, normBias})
-                if (affine)
-                  inputs.push_back(k::LoadColvecOp::create(
-                      b, colvecType, affine, globalColumn));
-              Value value = map(inputs, fragType, [&](ValueRange v) -> Value {
-                Value x = v[0];
-                if (centres)
-                  x = arith::SubFOp::create(b, x, v[2]);
-                x = arith::MulFOp::create(b, x, v[1]);
-                v = v.drop_front(centres ? 3 : 2);
-                if (normWeight && normBias)
-                  return math::FmaOp::create(b, x, v[0], v[1]);
-                if (normWeight)
-                  return arith::MulFOp::create(b, x, v[0]);
-                if (normBias)
-                  return arith::AddFOp::create(b, x, v[0]);
-                return x;
-              });
-              k::StoreFragOp::create(b, value, y, row0, globalColumn);
-              return SmallVector<Value>();
-            });
+  forSlices(
+      {}, /*writesBack=*/false,
+      [&](Value frag, Value, Value globalColumn, ValueRange) {
+        SmallVector<Value> inputs{frag, scale};
+        bool centres = mean && !keepsCentred;
+        if (centres)
+          inputs.push_back(mean);
+        for (Value affine : {normWeight, normBias})
+          if (affine)
+            inputs.push_back(
+                k::LoadColvecOp::create(b, colvecType, affine, globalColumn));
+        Value value = map(inputs, fragType, [&](ValueRange v) -> Value {
+          Value x = v[0];
+          if (centres)
+            x = arith::SubFOp::create(b, x, v[2]);
+          x = round(EpilogueStep::Norm, arith::MulFOp::create(b, x, v[1]));
+          v = v.drop_front(centres ? 3 : 2);
+          RoundingsAttr roundings = op.getRoundingsAttr();
+          bool roundsProduct = roundings && roundings.getNormWeight();
+          if (normWeight && normBias && !roundsProduct)
+            return round(EpilogueStep::NormBias,
+                         math::FmaOp::create(b, x, v[0], v[1]));
+          if (normWeight)
+            x = round(EpilogueStep::NormWeight,
+                      arith::MulFOp::create(b, x, v[0]));
+          if (normBias)
+            x = round(EpilogueStep::NormBias,
+                      arith::AddFOp::create(b, x, v.back()));
+          return x;
+        });
+        k::StoreFragOp::create(b, value, y, row0, globalColumn);
+        return SmallVector<Value>();
+      });
 }
 
 /// Rows and columns, whatever the rank: leading sizes count as rows.

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Scalars.h"
 #include "flashnorm/Conversion/Passes.h"
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,81 +33,21 @@ namespace flashnorm {
 using namespace flashnorm;
 
 //===----------------------------------------------------------------------===//
-// Scalars
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Arithmetic on scalars of one type.
-struct Scalars {
-  ImplicitLocOpBuilder &b;
-
-  Value constant(double value, Type type) {
-    return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
-  }
-  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
-  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
-
-  /// `x` in `type`, rounded at most once: f16 and bf16 meet in f32.
-  Value convert(Value x, Type type) {
-    unsigned from = x.getType().getIntOrFloatBitWidth();
-    unsigned to = type.getIntOrFloatBitWidth();
-    if (x.getType() == type)
-      return x;
-    if (from == to)
-      return convert(convert(x, b.getF32Type()), type);
-    if (from < to)
-      return arith::ExtFOp::create(b, type, x);
-    return arith::TruncFOp::create(b, type, x);
-  }
-
-  Value activate(Activation activation, Value x) {
-    Type type = x.getType();
-    auto half = [&] { return constant(0.5, type); };
-    auto one = [&] { return constant(1.0, type); };
-    switch (activation) {
-    case Activation::None:
-      return x;
-    case Activation::ReLU: // max(x, 0); a NaN stays one
-      return arith::MaximumFOp::create(b, x, constant(0.0, type));
-    case Activation::GELU: { // x/2 * (1 + erf(x / sqrt(2)))
-      Value scaled = mul(x, constant(llvm::numbers::inv_sqrt2, type));
-      Value erf = math::ErfOp::create(b, scaled);
-      return mul(mul(x, half()), add(one(), erf));
-    }
-    case Activation::GELUTanh: { // x/2 * (1 + tanh(sqrt(2/pi) (x + c x^3)))
-      Value cube = mul(mul(x, x), x);
-      Value inner = add(x, mul(cube, constant(0.044715, type)));
-      Value scale =
-          constant(llvm::numbers::sqrt2 * llvm::numbers::inv_sqrtpi, type);
-      Value tanh = math::TanhOp::create(b, mul(scale, inner));
-      return mul(mul(x, half()), add(one(), tanh));
-    }
-    case Activation::SiLU: { // x / (1 + exp(-x))
-      Value negated = arith::NegFOp::create(b, x);
-      Value exp = math::ExpOp::create(b, negated);
-      return div(x, add(one(), exp));
-    }
-    }
-    llvm_unreachable("all activations are handled");
-  }
-};
-
-//===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
 
+namespace {
 /// A tensor in a step over the index space [i..., j]: it has an element per
-/// (i, j), per row i, or per column j.
+/// (i, j), per row i, or per column j, or is one element.
 struct Operand {
-  enum Kind { PerElement, PerRow, PerColumn };
+  enum Kind { PerElement, PerRow, PerColumn, Single };
   Value tensor;
   Kind kind;
 };
 Operand perElement(Value tensor) { return {tensor, Operand::PerElement}; }
 Operand perRow(Value tensor) { return {tensor, Operand::PerRow}; }
 Operand perColumn(Value tensor) { return {tensor, Operand::PerColumn}; }
+Operand single(Value tensor) { return {tensor, Operand::Single}; }
 
 /// mean is null for an RMSNorm.
 struct Statistics {
@@ -129,7 +70,8 @@ public:
   Statistics computeStatistics(NormAttr norm, Value x,
                                bool dropsConstantRows = false);
   Value normalise(Value x, const Statistics &statistics, Value weight,
-                  Value bias, CastPosition cast, Value init);
+                  Value bias, CastPosition cast, RoundingsAttr roundings,
+                  Value init);
   Value multiply(Value x, Value weight, bool transposed);
 
   /// out[i..., j] = f(operands)
@@ -141,6 +83,10 @@ public:
     return forEach(leading.size(), llvm::map_to_vector(operands, perElement),
                    init, f);
   }
+  /// The `count` columns of `tensor`, [..., columns], from `offset` on,
+  /// `stride` apart.
+  Value takeColumns(Value tensor, int64_t offset, int64_t count,
+                    int64_t stride);
   /// An uninitialised tensor [i..., columns] of the compute type.
   Value emptyElements(int64_t columns) {
     SmallVector<OpFoldResult> sizes(leading);
@@ -174,6 +120,8 @@ AffineMap Reference::indexingMap(unsigned rank, Operand::Kind kind) {
   AffineMap all = b.getMultiDimIdentityMap(rank);
   if (kind == Operand::PerElement)
     return all;
+  if (kind == Operand::Single)
+    return AffineMap::get(rank, 0, b.getContext());
   return kind == Operand::PerRow
              ? all.dropResult(rank - 1)
              : all.getMinorIdentityMap(rank, 1, b.getContext());
@@ -242,6 +190,18 @@ Value Reference::meanRows(ArrayRef<Operand> operands, int64_t count,
                     });
 }
 
+Value Reference::takeColumns(Value tensor, int64_t offset, int64_t count,
+                             int64_t stride) {
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(b, b.getLoc(), tensor);
+  sizes.back() = b.getIndexAttr(count);
+  SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(sizes.size(), b.getIndexAttr(1));
+  offsets.back() = b.getIndexAttr(offset);
+  strides.back() = b.getIndexAttr(stride);
+  return tensor::ExtractSliceOp::create(b, tensor, offsets, sizes, strides);
+}
+
 //===----------------------------------------------------------------------===//
 // Equations
 //===----------------------------------------------------------------------===//
@@ -288,9 +248,11 @@ Statistics Reference::computeStatistics(NormAttr norm, Value x,
 /// y[i,j] = (x[i,j] - mean[i]) * rstd[i] * weight[j] + bias[j]
 ///
 /// before_affine: the product with rstd is rounded to the type of y, in which
-/// weight and bias are then applied.
+/// weight and bias are then applied. `roundings`, which may be null, round
+/// behind the steps.
 Value Reference::normalise(Value x, const Statistics &statistics, Value weight,
-                           Value bias, CastPosition cast, Value init) {
+                           Value bias, CastPosition cast,
+                           RoundingsAttr roundings, Value init) {
   SmallVector<Operand> operands = {perElement(x), perRow(statistics.rstd)};
   if (statistics.mean)
     operands.push_back(perRow(statistics.mean));
@@ -301,19 +263,25 @@ Value Reference::normalise(Value x, const Statistics &statistics, Value weight,
   Type affineType =
       cast == CastPosition::BeforeAffine ? getElementTypeOrSelf(init) : type;
   return forEachElement(operands, init, [&](Scalars &s, ValueRange args) {
+    auto round = [&](EpilogueStep step, Value value) {
+      return s.round(value, roundings ? roundings.getType(step) : FloatType());
+    };
     Value value = args[0], rstd = args[1];
     args = args.drop_front(2);
     if (statistics.mean) {
       value = s.sub(value, args.front());
       args = args.drop_front();
     }
-    value = s.convert(s.mul(value, rstd), affineType);
+    value =
+        s.convert(round(EpilogueStep::Norm, s.mul(value, rstd)), affineType);
     if (weight) {
       value = s.mul(value, s.convert(args.front(), affineType));
+      value = round(EpilogueStep::NormWeight, value);
       args = args.drop_front();
     }
     if (bias)
-      value = s.add(value, s.convert(args.front(), affineType));
+      value = round(EpilogueStep::NormBias,
+                    s.add(value, s.convert(args.front(), affineType)));
     return value;
   });
 }
@@ -374,7 +342,7 @@ static SmallVector<Value> lowerNorm(OpBuilder &builder, NormOp op, Value bias) {
       op.getInput());
   SmallVector<Value> results = {
       reference.normalise(op.getInput(), statistics, op.getWeight(), bias,
-                          op.getCast(), op.getInits()[0])};
+                          op.getCast(), RoundingsAttr(), op.getInits()[0])};
   if (op.hasStatistics()) {
     if (statistics.mean)
       results.push_back(reference.forEachRow(
@@ -430,61 +398,118 @@ static RowScale getRowScale(Reference &reference, MatmulOp op) {
   return scale;
 }
 
-/// acc[i,j] = sum_k x[i,k] * W[k,j]
-/// acc[i,j] = (acc[i,j] - mean_k(x[i,k]) * column_sums[j])   (layer pre_norm)
-/// acc[i,j] = acc[i,j] * rstd_k(x[i,k])             (pre_norm, or row_scale[i])
+/// The columns of `tensor` that are gates, or values.
+static Value takeHalf(Reference &reference, Value tensor, GluLayout layout,
+                      bool gates) {
+  int64_t count = lastDim(tensor) / 2;
+  if (layout == GluLayout::Interleaved)
+    return reference.takeColumns(tensor, gates ? 0 : 1, count, 2);
+  bool isFirst = gates == (layout == GluLayout::GateFirst);
+  return reference.takeColumns(tensor, isFirst ? 0 : count, count, 1);
+}
+
+/// y[i,j] = saturate(y[i,j] * output_scale)
+static Value quantise(Reference &reference, MatmulOp op, Value y) {
+  SmallVector<Operand> operands = {perElement(y)};
+  if (Value scale = op.getOutputScale())
+    operands.push_back(single(scale));
+  return reference.forEachElement(
+      operands, op.getInits()[0], [&](Scalars &s, ValueRange args) {
+        Value value = args[0];
+        if (args.size() > 1)
+          value = s.mul(value, args[1]);
+        if (std::optional<FloatType> type = op.getSaturate())
+          value =
+              s.clamp(value, APFloat::getLargest(type->getFloatSemantics()));
+        return value;
+      });
+}
+
+/// acc[i,n] = sum_k x[i,k] * W[k,n]
+/// acc[i,n] = (acc[i,n] - mean_k(x[i,k]) * column_sums[n])   (layer pre_norm)
+/// acc[i,n] = acc[i,n] * rstd_k(x[i,k])             (pre_norm, or row_scale[i])
 ///                       (0 where a layer norm's x[i,k] are equal for all k)
-/// sum[i,j] = activation(acc[i,j] + bias[j]) + residual[i,j]
+/// acc[i,n] = acc[i,n] + bias[n]
+/// act[i,j] = activation(acc[i,j])                  (or acc[i,gate(j)])
+/// act[i,j] = act[i,j] * acc[i,value(j)]            (glu)
+/// sum[i,j] = act[i,j] + residual[i,j]
 /// y[i,j]   = norm_j(sum[i,j]) * norm_weight[j] + norm_bias[j]
+/// y[i,j]   = saturate(y[i,j] * output_scale)
 /// stat[i]  = rstd_j(y[i,j])
 static SmallVector<Value> lower(OpBuilder &builder, MatmulOp op) {
   Reference reference(builder, op.getLoc(), op.getInput());
   Value x = op.getInput(), bias = op.getBias(), residual = op.getResidual();
-  Value acc = reference.multiply(x, op.getWeight(), op.getTransposeWeight());
+  RoundingsAttr roundings = op.getRoundingsAttr();
+  auto round = [&](Scalars &s, EpilogueStep step, Value value) {
+    return s.round(value, roundings ? roundings.getType(step) : FloatType());
+  };
+  auto takeNext = [](ValueRange &args) {
+    Value value = args.front();
+    args = args.drop_front();
+    return value;
+  };
 
-  SmallVector<Operand> operands = {perElement(acc)};
-  NormAttr postNorm = op.getPostNormAttr();
+  SmallVector<Operand> operands = {perElement(
+      reference.multiply(x, op.getWeight(), op.getTransposeWeight()))};
   RowScale scale = getRowScale(reference, op);
   operands.append(scale.operands);
   if (bias)
     operands.push_back(perColumn(bias));
+  // The steps that have N columns.
+  auto scaleAndShift = [&](Scalars &s, ValueRange &args) {
+    Value value = takeNext(args);
+    if (scale.subtractsMean) {
+      Value mean = takeNext(args);
+      value = s.sub(value, s.mul(mean, takeNext(args)));
+    }
+    if (!scale.operands.empty())
+      value = s.mul(value, takeNext(args));
+    value = round(s, EpilogueStep::Product, value);
+    return bias ? round(s, EpilogueStep::Bias, s.add(value, takeNext(args)))
+                : value;
+  };
+  std::optional<GluLayout> glu = op.getGlu();
+  if (glu) {
+    Value acc = reference.forEachElement(
+        operands, reference.emptyElements(op.getN()),
+        [&](Scalars &s, ValueRange args) { return scaleAndShift(s, args); });
+    operands = {perElement(takeHalf(reference, acc, *glu, /*gates=*/true)),
+                perElement(takeHalf(reference, acc, *glu, /*gates=*/false))};
+  }
   if (residual)
     operands.push_back(perElement(residual));
+
   // Without a norm or a second reader the sum is y, rounded at once.
-  bool keepsSum = postNorm || op.returnsSum();
+  NormAttr postNorm = op.getPostNormAttr();
+  bool quantises = op.getOutputScale() || op.getSaturate();
+  bool keepsSum = postNorm || quantises || op.returnsSum();
+  int64_t columns = op.getResultColumns();
   Value sum = reference.forEachElement(
-      operands,
-      keepsSum ? reference.emptyElements(op.getN()) : op.getInits()[0],
+      operands, keepsSum ? reference.emptyElements(columns) : op.getInits()[0],
       [&](Scalars &s, ValueRange args) {
-        auto next = [&] {
-          Value value = args.front();
-          args = args.drop_front();
-          return value;
-        };
-        Value value = next();
-        if (scale.subtractsMean) {
-          Value mean = next();
-          value = s.sub(value, s.mul(mean, next()));
-        }
-        if (!scale.operands.empty())
-          value = s.mul(value, next());
-        if (bias)
-          value = s.add(value, next());
-        value = s.activate(op.getActivation(), value);
+        Value value = glu ? takeNext(args) : scaleAndShift(s, args);
+        value = round(s, EpilogueStep::Activation,
+                      s.activate(op.getActivation(), value));
+        if (glu)
+          value = round(s, EpilogueStep::Glu, s.mul(value, takeNext(args)));
         if (residual)
-          value = s.add(value, next());
+          value =
+              round(s, EpilogueStep::Residual, s.add(value, takeNext(args)));
         return value;
       });
 
   Value y = sum;
   if (postNorm) {
     Statistics statistics = reference.computeStatistics(postNorm, sum);
-    y = reference.normalise(sum, statistics, op.getNormWeight(),
-                            op.getNormBias(), CastPosition::AfterAffine,
-                            op.getInits()[0]);
-  } else if (keepsSum) {
-    y = reference.forEachElement(perElement(sum), op.getInits()[0], identity);
+    y = reference.normalise(
+        sum, statistics, op.getNormWeight(), op.getNormBias(),
+        CastPosition::AfterAffine, roundings,
+        quantises ? reference.emptyElements(columns) : op.getInits()[0]);
   }
+  if (quantises)
+    y = quantise(reference, op, y);
+  else if (keepsSum && !postNorm)
+    y = reference.forEachElement(perElement(sum), op.getInits()[0], identity);
   SmallVector<Value> results = {y};
   if (op.returnsSum())
     results.push_back(

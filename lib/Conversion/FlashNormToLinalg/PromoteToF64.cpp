@@ -187,6 +187,9 @@ void PromoteToF64::runOnOperation() {
     if (auto constant = dyn_cast<arith::ConstantOp>(op))
       if (TypedAttr value = promoteConstant(constant.getValue()))
         constant.setValueAttr(value);
+    // So is a rounding, and the reference is of what was meant without.
+    if (auto matmul = dyn_cast<MatmulOp>(op))
+      matmul.removeRoundingsAttr();
     if (isa<arith::ExtFOp, arith::TruncFOp>(op))
       casts.push_back(op);
   });

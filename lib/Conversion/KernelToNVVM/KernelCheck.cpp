@@ -142,8 +142,15 @@ LogicalResult Checker::findSingleOps() {
 
 /// Whether a scalar op of a map computes with what the emitter hands it.
 static bool isScalar(Operation *op) {
-  auto isScalarType = [](Type type) {
-    return type.isF32() || type.isInteger(1);
+  // A rounding, to nearest even: to 16 bits and back.
+  bool isCast = isa<arith::ExtFOp>(op);
+  if (auto truncate = dyn_cast<arith::TruncFOp>(op))
+    isCast = truncate.getRoundingmode().value_or(
+                 arith::RoundingMode::to_nearest_even) ==
+             arith::RoundingMode::to_nearest_even;
+  auto isScalarType = [&](Type type) {
+    return type.isF32() ||
+           (isCast ? type.isBF16() || type.isF16() : type.isInteger(1));
   };
   return hasDeviceForm(op) && op->getNumRegions() == 0 &&
          op->getNumResults() == 1 &&
@@ -173,7 +180,8 @@ LogicalResult Checker::checkPlace(Operation *op) {
     if (isScalar(op) || isa<YieldOp>(op))
       return success();
     return op->emitOpError()
-           << "cannot stand in a kernel.map: only arithmetic on f32 can";
+           << "cannot stand in a kernel.map: only arithmetic on f32, and "
+              "roundings of it to bf16 and f16, can";
   }
   if (isa<PipelineOp>(parent))
     return success(); // its verifier has a list

@@ -156,6 +156,39 @@ func.func @wide_layer(%x: tensor<?x128xbf16>, %w: tensor<64x128xbf16>,
 
 // -----
 
+// Each step rounds where the op says so; a product that is rounded is no part of an
+// fma, and an accumulator that is rounded is written back.
+// CHECK-LABEL: func.func @roundings
+func.func @roundings(%x: tensor<?x128xbf16>, %w: tensor<64x128xbf16>,
+    %g: tensor<64xbf16>, %init: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x128xbf16>, tensor<64x128xbf16>)
+      norm_weight(%g : tensor<64xbf16>) norm_bias(%g : tensor<64xbf16>)
+      outs(%init : tensor<?x64xbf16>)
+      {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>,
+       roundings = #flashnorm.roundings<product = bf16, norm = f16, norm_weight = bf16>,
+       plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_80", family = mma_sync,
+                              tile = [64, 64, 32], warps = [2, 2], stages = 2>}
+      -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
+}
+// CHECK: kernel.for_slices
+// CHECK: %[[NEW:.+]] = kernel.map
+// CHECK-NEXT: ^bb0(%[[V:.+]]: f32):
+// CHECK-NEXT: %[[T:.+]] = arith.truncf %[[V]] : f32 to bf16
+// CHECK-NEXT: arith.extf %[[T]] : bf16 to f32
+// CHECK: %[[S:.+]] = kernel.accumulate sum %[[NEW]]
+// CHECK-NEXT: kernel.yield %[[NEW]], %[[S]]
+// CHECK: math.rsqrt
+// CHECK: %[[N:.+]] = arith.mulf
+// CHECK-NEXT: %[[T:.+]] = arith.truncf %[[N]] : f32 to f16
+// CHECK-NEXT: %[[E:.+]] = arith.extf %[[T]] : f16 to f32
+// CHECK-NEXT: %[[P:.+]] = arith.mulf %[[E]], %{{.+}} : f32
+// CHECK-NEXT: %[[T:.+]] = arith.truncf %[[P]] : f32 to bf16
+// CHECK-NEXT: %[[E:.+]] = arith.extf %[[T]] : bf16 to f32
+// CHECK-NEXT: arith.addf %[[E]], %{{.+}} : f32
+
+// -----
+
 // In tensor memory the accumulator stays as it is: the mean is subtracted twice.
 // CHECK-LABEL: func.func @wide_layer_tmem
 func.func @wide_layer_tmem(%x: tensor<?x128xbf16>, %w: tensor<64x128xbf16>,

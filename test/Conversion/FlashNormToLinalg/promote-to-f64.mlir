@@ -93,6 +93,14 @@ func.func @no_floats() {
   return
 }
 
+// What a matmul rounds in between is a rounding, too; a clamp is not.
+// CHECK-LABEL: func.func @roundings
+// CHECK: flashnorm.matmul {{.*}} outs(%{{.*}} : tensor<8x16xf64>) {saturate = f16} -> tensor<8x16xf64>
+func.func @roundings(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %init: tensor<8x16xf8E5M2>) -> tensor<8x16xf8E5M2> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) outs(%init : tensor<8x16xf8E5M2>) {roundings = #flashnorm.roundings<product = bf16>, saturate = f16} -> tensor<8x16xf8E5M2>
+  return %y : tensor<8x16xf8E5M2>
+}
+
 {-#
   dialect_resources: {
     builtin: {

@@ -563,7 +563,7 @@ gpu.module @kernels {
     ^bb0(%f: !frag, %col: index):
       %e = kernel.map %f : !frag {
       ^bb0(%v: f32):
-        // expected-error @below {{'math.sin' op cannot stand in a kernel.map: only arithmetic on f32 can}}
+        // expected-error @below {{'math.sin' op cannot stand in a kernel.map: only arithmetic on f32, and roundings of it to bf16 and f16, can}}
         %u = math.sin %v : f32
         kernel.yield %u : f32
       } -> !frag
@@ -600,7 +600,7 @@ gpu.module @kernels {
     ^bb0(%f: !frag, %col: index):
       %e = kernel.map %f : !frag {
       ^bb0(%v: f32):
-        // expected-error @below {{'arith.extf' op cannot stand in a kernel.map: only arithmetic on f32 can}}
+        // expected-error @below {{'arith.extf' op cannot stand in a kernel.map: only arithmetic on f32, and roundings of it to bf16 and f16, can}}
         %l = arith.extf %v : f32 to f64
         %u = arith.truncf %l : f64 to f32
         kernel.yield %u : f32
@@ -638,7 +638,7 @@ gpu.module @kernels {
     ^bb0(%f: !frag, %col: index):
       %e = kernel.map %f : !frag {
       ^bb0(%v: f32):
-        // expected-error @below {{'arith.cmpi' op cannot stand in a kernel.map: only arithmetic on f32 can}}
+        // expected-error @below {{'arith.cmpi' op cannot stand in a kernel.map: only arithmetic on f32, and roundings of it to bf16 and f16, can}}
         %p = arith.cmpi ult, %col, %column : index
         %u = arith.select %p, %v, %v : f32
         kernel.yield %u : f32
@@ -676,7 +676,7 @@ gpu.module @kernels {
     ^bb0(%f: !frag, %col: index):
       %e = kernel.map %f : !frag {
       ^bb0(%v: f32):
-        // expected-error @below {{'kernel.fill' op cannot stand in a kernel.map: only arithmetic on f32 can}}
+        // expected-error @below {{'kernel.fill' op cannot stand in a kernel.map: only arithmetic on f32, and roundings of it to bf16 and f16, can}}
         %t = kernel.fill 0.0 : !kernel.rowvec<64>
         %u = arith.negf %v : f32
         kernel.yield %u : f32

@@ -6,6 +6,16 @@ func.func private @norm_eps() attributes {a = #flashnorm.norm<rms, eps = -1.0>}
 
 // -----
 
+// expected-error @+1 {{steps round to bf16 or f16, got 'f32'}}
+func.func private @rounding_type() attributes {a = #flashnorm.roundings<product = f32>}
+
+// -----
+
+// expected-error @+1 {{roundings need a step}}
+func.func private @no_rounding() attributes {a = #flashnorm.roundings<>}
+
+// -----
+
 // expected-error @+1 {{tile needs 3 sizes (rows, columns, depth), got 2}}
 func.func private @plan_tile() attributes {a = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync, tile = [128, 256], warps = [2, 2], stages = 2>}
 

@@ -18,6 +18,17 @@ func.func @neutral_operands(%x: tensor<8x32xbf16>, %w: tensor<32x32xbf16>, %init
   return %c : tensor<8x32xbf16>
 }
 
+// A step that rounds is not neutral; a scale of one is.
+// CHECK-LABEL: func.func @rounding_steps
+// CHECK: flashnorm.matmul {{.*}} bias({{.*}}) residual({{.*}}) outs({{.*}}) {roundings = #flashnorm.roundings<bias = bf16, residual = f16>} -> tensor<8x32xbf16>
+func.func @rounding_steps(%x: tensor<8x32xbf16>, %w: tensor<32x32xbf16>, %init: tensor<8x32xbf16>) -> tensor<8x32xbf16> {
+  %zero = arith.constant dense<0.0> : tensor<32xf32>
+  %one = arith.constant dense<1.0> : tensor<f32>
+  %no_residual = arith.constant dense<0.0> : tensor<8x32xbf16>
+  %c = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x32xbf16>) bias(%zero : tensor<32xf32>) residual(%no_residual : tensor<8x32xbf16>) output_scale(%one : tensor<f32>) outs(%init : tensor<8x32xbf16>) {roundings = #flashnorm.roundings<bias = bf16, residual = f16>} -> tensor<8x32xbf16>
+  return %c : tensor<8x32xbf16>
+}
+
 // Neither almost one, nor a vector that is not all ones, nor an argument.
 // CHECK-LABEL: func.func @not_neutral
 // CHECK: rms_norm {{.*}} weight(

@@ -310,6 +310,87 @@ func.func @statistics_of_normalised(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16
 
 // -----
 
+// matmul (C7)
+func.func @odd_glu(%x: tensor<8x32xbf16>, %w: tensor<32x15xbf16>, %i: tensor<8x7xbf16>) -> tensor<8x7xbf16> {
+  // expected-error @+1 {{glu needs a gate for each value, got 15 columns of the weight}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x15xbf16>) outs(%i : tensor<8x7xbf16>) {glu = #flashnorm.glu<gate_first>} -> tensor<8x7xbf16>
+  return %y : tensor<8x7xbf16>
+}
+
+// -----
+
+// matmul (C2): half of the columns
+func.func @glu_columns(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16xbf16>) -> tensor<8x16xbf16> {
+  // expected-error @+1 {{output 'tensor<8x16xbf16>' does not have the shape of the input's leading dimensions with half of the weight's columns}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) outs(%i : tensor<8x16xbf16>) {glu = #flashnorm.glu<gate_first>} -> tensor<8x16xbf16>
+  return %y : tensor<8x16xbf16>
+}
+
+// -----
+
+// matmul (C3): the bias is of gates and values
+func.func @glu_bias(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %b: tensor<8xf32>, %i: tensor<8x8xbf16>) -> tensor<8x8xbf16> {
+  // expected-error @+1 {{bias must be a vector of 16, got 'tensor<8xf32>'}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) bias(%b : tensor<8xf32>) outs(%i : tensor<8x8xbf16>) {glu = #flashnorm.glu<gate_first>} -> tensor<8x8xbf16>
+  return %y : tensor<8x8xbf16>
+}
+
+// -----
+
+// matmul (C8)
+func.func @rounds_absent_step(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16xbf16>) -> tensor<8x16xbf16> {
+  // expected-error @+1 {{rounds behind a step that it does not have: bias}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) outs(%i : tensor<8x16xbf16>) {roundings = #flashnorm.roundings<bias = bf16>} -> tensor<8x16xbf16>
+  return %y : tensor<8x16xbf16>
+}
+
+// -----
+
+// matmul (C9)
+func.func @scale_vector(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %s: tensor<16xf32>, %i: tensor<8x16xbf16>) -> tensor<8x16xbf16> {
+  // expected-error @+1 {{output_scale must be one f32 or f64, got 'tensor<16xf32>'}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) output_scale(%s : tensor<16xf32>) outs(%i : tensor<8x16xbf16>) -> tensor<8x16xbf16>
+  return %y : tensor<8x16xbf16>
+}
+
+// -----
+
+// matmul (C9)
+func.func @saturates_bf16(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16xbf16>) -> tensor<8x16xbf16> {
+  // expected-error @+1 {{saturates to the range of f16, f8E4M3FN or f8E5M2, got 'bf16'}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) outs(%i : tensor<8x16xbf16>) {saturate = bf16} -> tensor<8x16xbf16>
+  return %y : tensor<8x16xbf16>
+}
+
+// -----
+
+// matmul (C9): statistics are of y, which is scaled
+func.func @scaled_statistics(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %s: tensor<f32>, %i: tensor<8x16xbf16>, %r: tensor<8xf32>) -> (tensor<8x16xbf16>, tensor<8xf32>) {
+  // expected-error @+1 {{has both statistics of its result and an output_scale or a saturation of it}}
+  %y:2 = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) output_scale(%s : tensor<f32>) outs(%i, %r : tensor<8x16xbf16>, tensor<8xf32>) {statistics = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<8x16xbf16>, tensor<8xf32>
+  return %y#0, %y#1 : tensor<8x16xbf16>, tensor<8xf32>
+}
+
+// -----
+
+// matmul (C9): sum is never of 8 bits
+func.func @fp8_sum(%x: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %i: tensor<8x16xbf16>, %r: tensor<8x16xf8E5M2>) -> (tensor<8x16xbf16>, tensor<8x16xf8E5M2>) {
+  // expected-error @+1 {{stores y in 8 bits, and nothing else; init 1 is 'f8E5M2'}}
+  %y:2 = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) outs(%i, %r : tensor<8x16xbf16>, tensor<8x16xf8E5M2>) -> tensor<8x16xbf16>, tensor<8x16xf8E5M2>
+  return %y#0, %y#1 : tensor<8x16xbf16>, tensor<8x16xf8E5M2>
+}
+
+// -----
+
+// matmul: fp8 is not multiplied
+func.func @fp8_input(%x: tensor<8x32xf8E5M2>, %w: tensor<32x16xf8E5M2>, %i: tensor<8x16xbf16>) -> tensor<8x16xbf16> {
+  // expected-error @+1 {{operand #0 must be ranked tensor or memref of f16, bf16, f32 or f64, but got 'tensor<8x32xf8E5M2>'}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xf8E5M2>, tensor<32x16xf8E5M2>) outs(%i : tensor<8x16xbf16>) -> tensor<8x16xbf16>
+  return %y : tensor<8x16xbf16>
+}
+
+// -----
+
 // row_statistics (C3)
 func.func @mean_of_rms(%x: tensor<8x32xbf16>, %r: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   // expected-error @+1 {{returns a mean, which a layer norm has, not rms}}

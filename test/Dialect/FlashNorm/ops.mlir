@@ -114,3 +114,36 @@ func.func @launch(%x: tensor<?x512xbf16>, %init: tensor<?x256xbf16>) -> tensor<?
 
 // CHECK-LABEL: func.func @frozen(%{{.*}}: tensor<256xbf16> {flashnorm.frozen})
 func.func @frozen(%w: tensor<256xbf16> {flashnorm.frozen}) { return }
+
+// Roundings behind each of the steps.
+// CHECK-LABEL: func.func @roundings
+// CHECK: flashnorm.matmul {{.*}} roundings = #flashnorm.roundings<product = bf16, bias = f16, activation = bf16, residual = bf16, norm = bf16, norm_weight = bf16, norm_bias = bf16>
+func.func @roundings(%x: tensor<?x32xbf16>, %w: tensor<32x16xbf16>, %b: tensor<16xbf16>, %r: tensor<?x16xbf16>, %init: tensor<?x16xbf16>) -> tensor<?x16xbf16> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x32xbf16>, tensor<32x16xbf16>) bias(%b : tensor<16xbf16>) residual(%r : tensor<?x16xbf16>) norm_weight(%b : tensor<16xbf16>) norm_bias(%b : tensor<16xbf16>) outs(%init : tensor<?x16xbf16>) {activation = #flashnorm.activation<gelu>, post_norm = #flashnorm.norm<layer, eps = 1.0e-5>, roundings = #flashnorm.roundings<product = bf16, bias = f16, activation = bf16, residual = bf16, norm = bf16, norm_weight = bf16, norm_bias = bf16>} -> tensor<?x16xbf16>
+  return %y : tensor<?x16xbf16>
+}
+
+// Gates and values in one weight, in each layout, with what else there is of 2J or J
+// columns.
+// CHECK-LABEL: func.func @glu
+// CHECK: glu = #flashnorm.glu<gate_first>, post_norm = {{.*}}, roundings = #flashnorm.roundings<glu = bf16>
+// CHECK: glu = #flashnorm.glu<value_first>
+// CHECK: glu = #flashnorm.glu<interleaved>
+func.func @glu(%x: tensor<2x?x32xbf16>, %w: tensor<32x32xbf16>, %b: tensor<32xf32>, %g: tensor<16xf32>, %r: tensor<2x?x16xbf16>, %init: tensor<2x?x16xbf16>) -> (tensor<2x?x16xbf16>, tensor<2x?x16xbf16>) {
+  %y = flashnorm.matmul ins(%x, %w : tensor<2x?x32xbf16>, tensor<32x32xbf16>) bias(%b : tensor<32xf32>) residual(%r : tensor<2x?x16xbf16>) norm_weight(%g : tensor<16xf32>) outs(%init : tensor<2x?x16xbf16>) {activation = #flashnorm.activation<silu>, glu = #flashnorm.glu<gate_first>, post_norm = #flashnorm.norm<rms, eps = 1.0e-5>, roundings = #flashnorm.roundings<glu = bf16>} -> tensor<2x?x16xbf16>
+  %z = flashnorm.matmul ins(%x, %w : tensor<2x?x32xbf16>, tensor<32x32xbf16>) column_sums(%b : tensor<32xf32>) outs(%init : tensor<2x?x16xbf16>) {glu = #flashnorm.glu<value_first>, pre_norm = #flashnorm.norm<layer, eps = 1.0e-5>} -> tensor<2x?x16xbf16>
+  %v:2 = flashnorm.matmul ins(%x, %w : tensor<2x?x32xbf16>, tensor<32x32xbf16>) outs(%init, %init : tensor<2x?x16xbf16>, tensor<2x?x16xbf16>) {glu = #flashnorm.glu<interleaved>, transpose_weight} -> tensor<2x?x16xbf16>, tensor<2x?x16xbf16>
+  return %z, %v#1 : tensor<2x?x16xbf16>, tensor<2x?x16xbf16>
+}
+
+// y in 8 bits, scaled and clamped; sum in 16.
+// CHECK-LABEL: func.func @fp8
+// CHECK: flashnorm.matmul {{.*}} output_scale(%{{.*}} : tensor<f32>) outs(%{{.*}} : tensor<?x16xf8E4M3FN>) {saturate = f8E4M3FN} -> tensor<?x16xf8E4M3FN>
+// CHECK: flashnorm.matmul {{.*}} outs(%{{.*}}, %{{.*}} : tensor<?x16xf8E5M2>, tensor<?x16xbf16>)
+// CHECK: flashnorm.matmul {{.*}} output_scale(%{{.*}} : memref<f32>) outs(%{{.*}} : memref<8x16xf8E5M2>)
+func.func @fp8(%x: tensor<?x32xbf16>, %w: tensor<32x16xbf16>, %s: tensor<f32>, %init: tensor<?x16xf8E4M3FN>, %init2: tensor<?x16xf8E5M2>, %sum: tensor<?x16xbf16>, %mx: memref<8x32xbf16>, %mw: memref<32x16xbf16>, %ms: memref<f32>, %my: memref<8x16xf8E5M2>) -> (tensor<?x16xf8E4M3FN>, tensor<?x16xf8E5M2>) {
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x32xbf16>, tensor<32x16xbf16>) output_scale(%s : tensor<f32>) outs(%init : tensor<?x16xf8E4M3FN>) {saturate = f8E4M3FN} -> tensor<?x16xf8E4M3FN>
+  %z:2 = flashnorm.matmul ins(%x, %w : tensor<?x32xbf16>, tensor<32x16xbf16>) outs(%init2, %sum : tensor<?x16xf8E5M2>, tensor<?x16xbf16>) {post_norm = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<?x16xf8E5M2>, tensor<?x16xbf16>
+  flashnorm.matmul ins(%mx, %mw : memref<8x32xbf16>, memref<32x16xbf16>) output_scale(%ms : memref<f32>) outs(%my : memref<8x16xf8E5M2>)
+  return %y, %z#0 : tensor<?x16xf8E4M3FN>, tensor<?x16xf8E5M2>
+}

@@ -49,13 +49,24 @@ static bool dropNeutralOperands(LayerNormOp op) {
   bool changed = dropSplat(op.getWeightMutable(), 1);
   return dropSplat(op.getBiasMutable(), 0) || changed;
 }
+/// Removes the operand of `step`, unless the step rounds.
+static bool dropStep(MatmulOp op, EpilogueStep step,
+                     MutableOperandRange operand, double neutral) {
+  RoundingsAttr roundings = op.getRoundingsAttr();
+  if (roundings && roundings.getType(step))
+    return false;
+  return dropSplat(operand, neutral);
+}
 static bool dropNeutralOperands(MatmulOp op) {
-  bool changed = dropSplat(op.getBiasMutable(), 0);
+  bool changed = dropStep(op, EpilogueStep::Bias, op.getBiasMutable(), 0);
   changed |= dropSplat(op.getRowScaleMutable(), 1);
   changed |= dropSplat(op.getColumnSumsMutable(), 0);
-  changed |= dropSplat(op.getResidualMutable(), 0);
-  changed |= dropSplat(op.getNormWeightMutable(), 1);
-  return dropSplat(op.getNormBiasMutable(), 0) || changed;
+  changed |= dropStep(op, EpilogueStep::Residual, op.getResidualMutable(), 0);
+  changed |=
+      dropStep(op, EpilogueStep::NormWeight, op.getNormWeightMutable(), 1);
+  changed |= dropSplat(op.getOutputScaleMutable(), 1);
+  return dropStep(op, EpilogueStep::NormBias, op.getNormBiasMutable(), 0) ||
+         changed;
 }
 
 /// A weight of ones, a bias or residual of zeros goes away.
@@ -260,7 +271,7 @@ template <typename OpTy> struct RefineResultTypes : OpRewritePattern<OpTy> {
 private:
   static int64_t columns(OpTy op) {
     if constexpr (std::is_same_v<OpTy, MatmulOp>)
-      return op.getN();
+      return op.getResultColumns();
     else
       return tensorType(op.getInput()).getShape().back();
   }

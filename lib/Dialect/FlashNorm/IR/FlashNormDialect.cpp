@@ -284,6 +284,61 @@ LogicalResult NormAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+FloatType RoundingsAttr::getType(EpilogueStep step) const {
+  switch (step) {
+  case EpilogueStep::Product:
+    return getProduct();
+  case EpilogueStep::Bias:
+    return getBias();
+  case EpilogueStep::Activation:
+    return getActivation();
+  case EpilogueStep::Glu:
+    return getGlu();
+  case EpilogueStep::Residual:
+    return getResidual();
+  case EpilogueStep::Norm:
+    return getNorm();
+  case EpilogueStep::NormWeight:
+    return getNormWeight();
+  case EpilogueStep::NormBias:
+    return getNormBias();
+  }
+  llvm_unreachable("all steps are listed");
+}
+
+RoundingsAttr RoundingsAttr::with(MLIRContext *context, RoundingsAttr roundings,
+                                  EpilogueStep step, FloatType type) {
+  std::array<FloatType, getMaxEnumValForEpilogueStep() + 1> types;
+  if (roundings)
+    for (unsigned i = 0; i < types.size(); ++i)
+      types[i] = roundings.getType(EpilogueStep(i));
+  types[unsigned(step)] = type;
+  if (llvm::none_of(types, [](FloatType type) { return bool(type); }))
+    return {};
+  return std::apply(
+      [&](auto... type) { return RoundingsAttr::get(context, type...); },
+      types);
+}
+
+LogicalResult
+RoundingsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      FloatType product, FloatType bias, FloatType activation,
+                      FloatType glu, FloatType residual, FloatType norm,
+                      FloatType normWeight, FloatType normBias) {
+  bool isEmpty = true;
+  for (FloatType type :
+       {product, bias, activation, glu, residual, norm, normWeight, normBias}) {
+    if (!type)
+      continue;
+    isEmpty = false;
+    if (!type.isBF16() && !type.isF16())
+      return emitError() << "steps round to bf16 or f16, got " << type;
+  }
+  if (isEmpty)
+    return emitError() << "roundings need a step";
+  return success();
+}
+
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                PlanStrategy strategy, StringRef chip,
                                PlanFamily family, ArrayRef<int64_t> tile,

@@ -221,6 +221,40 @@ LogicalResult RowStatisticsOp::verify() {
   return verifyLeadingDims(*this, getInits(), type.getRank() - 1);
 }
 
+/// (C8), (C9)
+static LogicalResult verifyRoundings(MatmulOp op) {
+  if (RoundingsAttr roundings = op.getRoundingsAttr())
+    for (unsigned i = 0; i <= getMaxEnumValForEpilogueStep(); ++i)
+      if (EpilogueStep step = EpilogueStep(i);
+          roundings.getType(step) && !op.hasStep(step))
+        return op.emitOpError()
+               << "rounds behind a step that it does not have: "
+               << stringifyEpilogueStep(step);
+  if (Value scale = op.getOutputScale()) {
+    ShapedType type = shapedType(scale);
+    if (type.getRank() != 0 ||
+        !(type.getElementType().isF32() || type.getElementType().isF64()))
+      return op.emitOpError()
+             << "output_scale must be one f32 or f64, got " << type;
+  }
+  if (std::optional<Type> type = op.getSaturate();
+      type && !isa<Float16Type, Float8E4M3FNType, Float8E5M2Type>(*type))
+    return op.emitOpError()
+           << "saturates to the range of f16, f8E4M3FN or f8E5M2, got "
+           << *type;
+  if (op.returnsStatistics() && (op.getOutputScale() || op.getSaturate()))
+    return op.emitOpError()
+           << "has both statistics of its result and an output_scale or a "
+              "saturation of it";
+  for (auto [i, init] : llvm::enumerate(op.getInits()))
+    if (Type type = getElementTypeOrSelf(init);
+        type.getIntOrFloatBitWidth() == 8 && (i > 0 || op.returnsStatistics()))
+      return op.emitOpError()
+             << "stores y in 8 bits, and nothing else; init " << i
+             << (i > 0 ? " is " : ", which has statistics, is ") << type;
+  return success();
+}
+
 LogicalResult MatmulOp::verify() {
   unsigned minInits = returnsStatistics() ? 2 : 1;
   if (getInits().size() < minInits || getInits().size() > minInits + 1)
@@ -244,11 +278,17 @@ LogicalResult MatmulOp::verify() {
   if (x.getElementType() != w.getElementType())
     return emitOpError() << "input and weight differ in element type: "
                          << x.getElementType() << " and " << w.getElementType();
+  // (C7)
+  if (getGlu() && getN() % 2 != 0)
+    return emitOpError() << "glu needs a gate for each value, got " << getN()
+                         << " columns of the weight";
   // (C2)
   SmallVector<int64_t> shape(x.getShape().drop_back());
-  shape.push_back(getN());
-  static constexpr StringLiteral rows =
-      "the input's leading dimensions with the weight's columns";
+  shape.push_back(getResultColumns());
+  StringRef rows =
+      getGlu()
+          ? "the input's leading dimensions with half of the weight's columns"
+          : "the input's leading dimensions with the weight's columns";
   if (failed(verifyShape(*this, getInits()[0], shape, "output", rows)) ||
       (returnsSum() &&
        failed(verifyShape(*this, getInits()[1], shape, "sum", rows))) ||
@@ -271,8 +311,10 @@ LogicalResult MatmulOp::verify() {
   // (C3)
   if (failed(verifyVector(*this, getColumnSums(), getN(), "column_sums")) ||
       failed(verifyVector(*this, getBias(), getN(), "bias")) ||
-      failed(verifyVector(*this, getNormWeight(), getN(), "norm_weight")) ||
-      failed(verifyVector(*this, getNormBias(), getN(), "norm_bias")))
+      failed(verifyVector(*this, getNormWeight(), getResultColumns(),
+                          "norm_weight")) ||
+      failed(
+          verifyVector(*this, getNormBias(), getResultColumns(), "norm_bias")))
     return failure();
   if ((getNormWeight() || getNormBias()) && !getPostNorm())
     return emitOpError() << "norm_weight and norm_bias need a post_norm";
@@ -289,7 +331,36 @@ LogicalResult MatmulOp::verify() {
                             "the same rows";
   if (returnsStatistics() && getPostNorm())
     return emitOpError() << "has both statistics of its result and a post_norm";
-  return success();
+  return verifyRoundings(*this);
+}
+
+bool MatmulOp::hasStep(EpilogueStep step) {
+  switch (step) {
+  case EpilogueStep::Product:
+    return true;
+  case EpilogueStep::Bias:
+    return bool(getBias());
+  case EpilogueStep::Activation:
+    return getActivation() != Activation::None;
+  case EpilogueStep::Glu:
+    return getGlu().has_value();
+  case EpilogueStep::Residual:
+    return bool(getResidual());
+  case EpilogueStep::Norm:
+    return getPostNorm().has_value();
+  case EpilogueStep::NormWeight:
+    return bool(getNormWeight());
+  case EpilogueStep::NormBias:
+    return bool(getNormBias());
+  }
+  llvm_unreachable("all steps are listed");
+}
+
+EpilogueStep MatmulOp::getLastStep() {
+  unsigned step = getMaxEnumValForEpilogueStep();
+  while (!hasStep(EpilogueStep(step)))
+    --step;
+  return EpilogueStep(step);
 }
 
 LogicalResult LaunchOp::verify() {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MatmulDraft.h"
 #include "PreparedWeights.h"
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
@@ -33,20 +34,14 @@ struct ConcatMatmuls : ::flashnorm::impl::ConcatMatmulsPassBase<ConcatMatmuls> {
 };
 } // namespace
 
-static bool isFrozenOrConstant(func::FuncOp entry, Value value) {
-  if (!value || matchPattern(value, m_Constant()))
-    return true;
-  auto argument = dyn_cast<BlockArgument>(value);
-  return argument && isFrozen(entry, argument);
-}
-
 /// Why `op` cannot be a part of a larger matmul, or nothing.
 static std::string checkPart(func::FuncOp entry, MatmulOp op) {
   if (op.getPlan())
     return "one carries a plan";
   if (op.getResidual() || op.getPostNorm() || op.getInits().size() > 1 ||
-      op.getColumnSums())
-    return "one has a residual, a post-norm, a second result or column_sums";
+      op.getColumnSums() || op.getGlu())
+    return "one has a residual, a post-norm, a second result, column_sums or a "
+           "glu";
   if (!isFrozenOrConstant(entry, op.getWeight()) ||
       !isFrozenOrConstant(entry, op.getBias()))
     return "a weight or bias is neither an argument with 'flashnorm.frozen' "
@@ -64,6 +59,11 @@ static std::string checkPair(MatmulOp first, MatmulOp op,
     return "the norms before them differ";
   if (op.getActivation() != first.getActivation())
     return "the activations differ";
+  if (op.getRoundingsAttr() != first.getRoundingsAttr())
+    return "the roundings between their steps differ";
+  if (op.getOutputScale() != first.getOutputScale() ||
+      op.getSaturateAttr() != first.getSaturateAttr())
+    return "the scales or ranges of the results differ";
   auto getType = [](Value value) {
     return value ? getElementTypeOrSelf(value.getType()) : Type();
   };
@@ -106,14 +106,10 @@ static void concatenate(RewriterBase &rewriter, ArrayRef<MatmulOp> parts) {
   sizes.back() = rewriter.getIndexAttr(columns);
   Value init = tensor::EmptyOp::create(
       rewriter, loc, sizes, getElementTypeOrSelf(first->getResult(0)));
-  auto whole = MatmulOp::create(
-      rewriter, loc, TypeRange(init.getType()), first.getInput(), weight,
-      first.getRowScale(), /*column_sums=*/Value(), bias,
-      /*residual=*/Value(), /*norm_weight=*/Value(), /*norm_bias=*/Value(),
-      ValueRange(init), first.getTransposeWeightAttr(), first.getPreNormAttr(),
-      /*post_norm=*/NormAttr(), /*statistics=*/NormAttr(),
-      first.getActivationAttr(), /*plan=*/PlanAttr());
-  whole->setDiscardableAttrs(first->getDiscardableAttrDictionary());
+  MatmulDraft draft(first);
+  draft.weight = weight;
+  draft.bias = bias;
+  MatmulOp whole = draft.create(rewriter, loc, init);
   SmallVector<OpFoldResult> offsets(sizes.size(), rewriter.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
   int64_t offset = 0;

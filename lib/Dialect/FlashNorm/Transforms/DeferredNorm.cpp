@@ -29,6 +29,8 @@ std::string flashnorm::findDeferred(const NormView &norm,
           .str();
     if (matmul.getPreNorm() || matmul.getRowScale())
       return "a matmul after it has a norm before it already";
+    if (matmul.getRoundings())
+      return "a matmul after it rounds between its steps";
     if (matmul.getPlan())
       return "a matmul after it carries a plan for itself alone";
     if (matmul->getBlock() != norm.op->getBlock())

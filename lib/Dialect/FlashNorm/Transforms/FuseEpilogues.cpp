@@ -13,6 +13,8 @@
 
 #include "ActivationMatcher.h"
 #include "ElementwiseFlow.h"
+#include "EpilogueRewriter.h"
+#include "MatmulDraft.h"
 #include "MatmulMatcher.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,73 +35,6 @@ using namespace flashnorm;
 
 static remark::RemarkOpts remarkOpts(StringRef name) {
   return remark::RemarkOpts::name(name).category("flashnorm-fuse-epilogues");
-}
-
-//===----------------------------------------------------------------------===//
-// Reshapes between the matmul and the op that the epilogue ends in
-//===----------------------------------------------------------------------===//
-
-/// The last dimension stays a dimension of its own.
-static bool keepsLastDimension(Operation *reshape) {
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape))
-    return !expand.getReassociationIndices().empty() &&
-           expand.getReassociationIndices().back().size() == 1;
-  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(reshape))
-    return !collapse.getReassociationIndices().empty() &&
-           collapse.getReassociationIndices().back().size() == 1;
-  return isa<tensor::CastOp>(reshape);
-}
-
-/// `type`'s shape with another element type.
-static RankedTensorType withElementType(Value value, Type elementType) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return RankedTensorType::get(type.getShape(), elementType);
-}
-
-/// The same reshapes on `value`, as `reshapes` do on another element type.
-static Value replay(RewriterBase &rewriter, Location loc, Value value,
-                    ArrayRef<Operation *> reshapes) {
-  Type elementType = getElementTypeOrSelf(value.getType());
-  for (Operation *reshape : reshapes) {
-    RankedTensorType type = withElementType(reshape->getResult(0), elementType);
-    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape))
-      value = tensor::ExpandShapeOp::create(rewriter, loc, type, value,
-                                            expand.getReassociationIndices(),
-                                            expand.getMixedOutputShape());
-    else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(reshape))
-      value = tensor::CollapseShapeOp::create(
-          rewriter, loc, type, value, collapse.getReassociationIndices());
-    else
-      value = tensor::CastOp::create(rewriter, loc, type, value);
-  }
-  return value;
-}
-
-/// Brings `value` from the shape behind `reshapes` to the one before them.
-static Value undo(RewriterBase &rewriter, Location loc, Value value,
-                  ArrayRef<Operation *> reshapes) {
-  Type elementType = getElementTypeOrSelf(value.getType());
-  for (Operation *reshape : llvm::reverse(reshapes)) {
-    Value before = reshape->getOperand(0);
-    RankedTensorType type = withElementType(before, elementType);
-    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape)) {
-      // The common exporter reshapes the residual on its way in, too.
-      auto same = value.getDefiningOp<tensor::ExpandShapeOp>();
-      if (same && same.getSrcType() == type &&
-          same.getReassociationIndices() == expand.getReassociationIndices())
-        value = same.getSrc();
-      else
-        value = tensor::CollapseShapeOp::create(
-            rewriter, loc, type, value, expand.getReassociationIndices());
-    } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(reshape)) {
-      value = tensor::ExpandShapeOp::create(
-          rewriter, loc, type, value, collapse.getReassociationIndices(),
-          tensor::getMixedSizes(rewriter, loc, before));
-    } else {
-      value = tensor::CastOp::create(rewriter, loc, type, value);
-    }
-  }
-  return value;
 }
 
 //===----------------------------------------------------------------------===//
@@ -129,15 +64,45 @@ static bool staysWithin(Value value, const SetVector<Operation *> &ops) {
 }
 
 /// Sets the step's end: `root`, rounded if that is all that happens to it.
-static bool findEnd(Step &step, Value root) {
-  Value rounded = findRounding(root);
+/// Where roundings are preserved, one that follows another is not taken in.
+static bool findEnd(Step &step, Value root, bool preserveRounding) {
+  Value rounded = preserveRounding && !root.getType().isF32()
+                      ? Value()
+                      : findRounding(root);
   step.end = rounded ? rounded : root;
   return isEpilogueType(step.end.getType());
 }
 
+/// A member is rounded to another type than `type`, which all come from.
+static bool roundsAgain(const ElementwiseFlow &flow, Type type) {
+  return llvm::any_of(flow.members, [&](Value member) {
+    return member.getDefiningOp<arith::TruncFOp>() && member.getType() != type;
+  });
+}
+
+/// The source rounds between `result` and the last of the step's ops where the
+/// epilogue cannot.
+static bool hidesRounding(const Step &step, const ElementwiseFlow &flow,
+                          Type result) {
+  if (roundsAgain(flow, result))
+    return true;
+  // A sum of two in 16 bits is their sum in f32, rounded; so is the larger one.
+  if (step.activation == Activation::None ||
+      step.activation == Activation::ReLU)
+    return false;
+  Operation *root = step.ops.front();
+  return llvm::any_of(step.ops, [&](Operation *op) {
+    Value value = op->getResult(0);
+    return isa<FloatType>(value.getType()) &&
+           (!value.getType().isF32() ||
+            (op != root && roundsAgain(followUses(value), value.getType())));
+  });
+}
+
 /// An activation within a few ops of the matmul's result.
 static std::optional<Step> findActivation(const ElementwiseFlow &flow,
-                                          bool allowOtherUses) {
+                                          bool allowOtherUses,
+                                          bool preserveRounding) {
   constexpr unsigned maxCandidates = 24;
   SetVector<Operation *> candidates(flow.consumers.begin(),
                                     flow.consumers.end());
@@ -159,7 +124,8 @@ static std::optional<Step> findActivation(const ElementwiseFlow &flow,
     closed &= !flow.escape && llvm::all_of(flow.consumers, [&](Operation *op) {
       return step.ops.contains(op);
     });
-    if ((!closed && !allowOtherUses) || !findEnd(step, root->getResult(0)))
+    if ((!closed && !allowOtherUses) ||
+        !findEnd(step, root->getResult(0), preserveRounding))
       return std::nullopt;
     step.activation = *activation;
     step.name = stringifyActivation(*activation).str();
@@ -219,7 +185,8 @@ static std::optional<ElementRef> asResidual(const ElementRef &addend,
 
 /// The next thing that `matmul` can take in; else `reason` says what stands in
 /// the way of something that it could take in otherwise.
-static std::optional<Step> findStep(MatmulOp matmul, std::string &reason) {
+static std::optional<Step> findStep(MatmulOp matmul, bool preserveRounding,
+                                    std::string &reason) {
   Value result = matmul.getResults()[0];
   Step step;
   if (getElementTypeOrSelf(result.getType()).isF32())
@@ -229,14 +196,24 @@ static std::optional<Step> findStep(MatmulOp matmul, std::string &reason) {
       return step;
     }
   ElementwiseFlow flow = followUses(result);
-  bool activationFits =
-      matmul.getActivation() == Activation::None && !matmul.getResidual();
+  Type resultType = getElementTypeOrSelf(result.getType());
+  auto checkRoundings = [&](std::optional<Step> step) -> std::optional<Step> {
+    if (!preserveRounding || !hidesRounding(*step, flow, resultType))
+      return step;
+    reason = "in front of " + step->name +
+             ", or within, the source rounds where the epilogue cannot";
+    return std::nullopt;
+  };
+  bool activationFits = matmul.getActivation() == Activation::None &&
+                        !matmul.getGlu() && !matmul.getResidual();
   if (std::optional<Step> activation =
-          findActivation(flow, /*allowOtherUses=*/false)) {
+          findActivation(flow, /*allowOtherUses=*/false, preserveRounding)) {
     if (activationFits)
-      return activation;
+      return checkRoundings(std::move(activation));
     reason = activation->name + " comes after " +
-             (matmul.getResidual() ? "the residual" : "another activation");
+             (matmul.getResidual() ? "the residual"
+              : matmul.getGlu()    ? "the glu"
+                                   : "another activation");
     return std::nullopt;
   }
   arith::AddFOp add;
@@ -252,7 +229,8 @@ static std::optional<Step> findStep(MatmulOp matmul, std::string &reason) {
     // Worth a word only where the sole use would have been taken in.
     std::optional<Step> activation;
     if (activationFits)
-      activation = findActivation(flow, /*allowOtherUses=*/true);
+      activation =
+          findActivation(flow, /*allowOtherUses=*/true, preserveRounding);
     if (activation)
       reason = "what " + activation->name +
                " is computed from is also used by " + other;
@@ -260,8 +238,12 @@ static std::optional<Step> findStep(MatmulOp matmul, std::string &reason) {
       reason = "what is added to is also used by " + other;
     return std::nullopt;
   }
-  if (!add)
+  if (!add) {
+    if (isa<arith::MulFOp, arith::DivFOp>(flow.consumers.front()))
+      reason =
+          "it is multiplied or divided, for which the epilogue has no step";
     return std::nullopt;
+  }
   ElementRef addend = *getAddend(add, flow);
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(add->getParentOp()->getResult(0).getType())
@@ -287,60 +269,17 @@ static std::optional<Step> findStep(MatmulOp matmul, std::string &reason) {
                          "of the result's shape";
     return std::nullopt;
   }
-  if (!findEnd(step, add.getResult()))
+  if (!findEnd(step, add.getResult(), preserveRounding))
     return std::nullopt;
-  return step;
+  return checkRoundings(std::move(step));
 }
 
 //===----------------------------------------------------------------------===//
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-/// Replaces the scalar `end` in `op`'s body by an element of `value`, and drops
-/// the inputs that nothing reads any more.
-static void readInstead(RewriterBase &rewriter, linalg::GenericOp op, Value end,
-                        Value value) {
-  auto linalgOp = cast<linalg::LinalgOp>(op.getOperation());
-  Block *body = op.getBlock();
-  unsigned inputs = op.getNumDpsInputs();
-  rewriter.modifyOpInPlace(op, [&] {
-    BlockArgument arg =
-        body->insertArgument(inputs, end.getType(), op.getLoc());
-    rewriter.replaceAllUsesWith(end, arg);
-    eraseIfDead(rewriter, llvm::to_vector(llvm::make_pointer_range(
-                              body->without_terminator())));
-    SmallVector<Value> values(op.getInputs());
-    SmallVector<AffineMap> maps = linalgOp.getIndexingMapsArray();
-    values.push_back(value);
-    maps.insert(maps.begin() + inputs,
-                rewriter.getMultiDimIdentityMap(op.getNumLoops()));
-    for (unsigned index = inputs; index-- > 0;)
-      if (body->getArgument(index).use_empty()) {
-        body->eraseArgument(index);
-        values.erase(values.begin() + index);
-        maps.erase(maps.begin() + index);
-      }
-    op.getInputsMutable().assign(values);
-    op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
-  });
-}
-
-/// The linalg op in whose body the step ends, if the matmul can take its place
-/// there.
-static linalg::LinalgOp getEndOp(MatmulOp matmul, const Step &step) {
-  auto op =
-      cast<linalg::LinalgOp>(Value(step.end).getParentBlock()->getParentOp());
-  bool isWholeOp =
-      op->getNumResults() == 1 && getYielded(op->getResult(0)) == step.end;
-  // Never into a loop.
-  if (op->getBlock() != matmul->getBlock() ||
-      (!isWholeOp && !isa<linalg::GenericOp>(op)))
-    return {};
-  return op;
-}
-
 static MatmulOp apply(RewriterBase &rewriter, MatmulOp matmul, const Step &step,
-                      linalg::LinalgOp endOp) {
+                      linalg::LinalgOp endOp, bool preserveRounding) {
   Value result = matmul.getResults()[0];
   SmallVector<Operation *> reshapes;
   traceReshapes(step.end, result, step.ops, reshapes);
@@ -356,44 +295,25 @@ static MatmulOp apply(RewriterBase &rewriter, MatmulOp matmul, const Step &step,
     residual = undo(rewriter, loc, step.residual->tensor, before);
   }
   RankedTensorType type = withElementType(result, step.end.getType());
-  bool isWholeOp = endOp->getNumResults() == 1 &&
-                   getYielded(endOp->getResult(0)) == step.end;
-  Value init = endOp.getDpsInits().front();
-  if (!isWholeOp || init.getType() != type)
-    init = tensor::EmptyOp::create(
-        rewriter, loc,
-        tensor::getMixedSizes(rewriter, loc, matmul.getInits()[0]),
-        type.getElementType());
-  auto fused = MatmulOp::create(
-      rewriter, loc, TypeRange(type), matmul.getInput(), matmul.getWeight(),
-      matmul.getRowScale(), matmul.getColumnSums(), bias, residual,
-      /*norm_weight=*/Value(), /*norm_bias=*/Value(), ValueRange(init),
-      matmul.getTransposeWeight(), matmul.getPreNormAttr(),
-      /*post_norm=*/NormAttr(), /*statistics=*/NormAttr(),
-      step.activation == Activation::None ? matmul.getActivation()
-                                          : step.activation,
-      /*plan=*/PlanAttr());
-  fused->setDiscardableAttrs(matmul->getDiscardableAttrDictionary());
+  Value init =
+      getEndInit(rewriter, loc, endOp, step.end, type, matmul.getInits()[0]);
+  MatmulDraft draft(matmul);
+  draft.bias = bias;
+  draft.residual = residual;
+  if (step.activation != Activation::None)
+    draft.activation = step.activation;
+  // What was the result is rounded before the step goes on with it.
+  if (auto old = cast<FloatType>(getElementTypeOrSelf(result.getType()));
+      preserveRounding && old.getWidth() == 16)
+    draft.round(matmul.getLastStep(), old);
+  MatmulOp fused = draft.create(rewriter, loc, init);
   Value value = replay(rewriter, loc, fused.getResults()[0], reshapes);
 
   SmallVector<Operation *> dead;
   for (Operation *op : step.ops)
     dead.push_back(op->getParentOp());
-  for (Value operand : endOp->getOperands())
-    if (Operation *producer = operand.getDefiningOp())
-      dead.push_back(producer);
-  if (isWholeOp) {
-    Type wanted = endOp->getResult(0).getType();
-    if (value.getType() != wanted)
-      value = tensor::CastOp::create(rewriter, loc, wanted, value);
-    rewriter.replaceAllUsesWith(endOp->getResult(0), value);
-    dead.push_back(endOp);
-  } else {
-    readInstead(rewriter, cast<linalg::GenericOp>(endOp.getOperation()),
-                step.end, value);
-  }
   dead.push_back(matmul);
-  eraseIfDead(rewriter, dead);
+  replaceEnd(rewriter, endOp, step.end, value, dead);
   return fused;
 }
 
@@ -404,9 +324,11 @@ struct FuseEpilogues : ::flashnorm::impl::FuseEpiloguesPassBase<FuseEpilogues> {
   void runOnOperation() override {
     SmallVector<MatmulOp> matmuls;
     getOperation().walk([&](MatmulOp op) {
-      // A norm, a second result or a plan fixes what comes last.
+      // A norm, a second result, a scale or a plan fixes what comes last.
       if (op.hasPureTensorSemantics() && !op.getPostNorm() &&
-          op.getInits().size() == 1 && !op.getPlan())
+          op.getInits().size() == 1 && !op.getOutputScale() &&
+          !op.getSaturate() && !op.getPlan() &&
+          (!preserveRounding || canPreserveRounding(op)))
         matmuls.push_back(op);
     });
     IRRewriter rewriter(&getContext());
@@ -418,8 +340,9 @@ struct FuseEpilogues : ::flashnorm::impl::FuseEpiloguesPassBase<FuseEpilogues> {
     Location loc = matmul.getLoc();
     SmallVector<std::string> names;
     std::string reason;
-    while (std::optional<Step> step = findStep(matmul, reason)) {
-      linalg::LinalgOp endOp = getEndOp(matmul, *step);
+    while (std::optional<Step> step =
+               findStep(matmul, preserveRounding, reason)) {
+      linalg::LinalgOp endOp = getEndOp(matmul->getBlock(), step->end);
       if (!endOp) {
         reason = step->name + " is computed in another block or a named op "
                               "that does more";
@@ -433,7 +356,7 @@ struct FuseEpilogues : ::flashnorm::impl::FuseEpiloguesPassBase<FuseEpilogues> {
         ++activations;
       else
         ++roundings;
-      matmul = apply(rewriter, matmul, *step, endOp);
+      matmul = apply(rewriter, matmul, *step, endOp, preserveRounding);
       names.push_back(step->name);
     }
     if (!names.empty())

@@ -17,6 +17,7 @@
 
 #include "DeferredNorm.h"
 #include "LeadingReshapes.h"
+#include "MatmulDraft.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/PlanUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -85,7 +86,7 @@ static Norm getNormKind(const NormView &norm) {
 //===----------------------------------------------------------------------===//
 
 static PostCandidate matchPost(const NormView &norm, DominanceInfo &dominance,
-                               Planner &planner) {
+                               Planner &planner, bool preserveRounding) {
   PostCandidate candidate;
   auto decline = [&](const Twine &reason) {
     candidate.reason = reason.str();
@@ -116,6 +117,14 @@ static PostCandidate matchPost(const NormView &norm, DominanceInfo &dominance,
       if (parameter && !dominance.properlyDominates(parameter, matmul))
         return decline("its weight or bias is computed after the matmul");
 
+  // In its own type, the affine part is rounded like the product with rstd.
+  Type resultType = getElementTypeOrSelf(norm.getResult().getType());
+  if (preserveRounding && norm.cast == CastPosition::BeforeAffine)
+    for (Value parameter : {norm.weight, norm.bias})
+      if (parameter && getElementTypeOrSelf(parameter.getType()) != resultType)
+        return decline("its weight or bias is rounded to the type of its "
+                       "result, which is to be preserved");
+
   // Describe the fused op to the planner without building it.
   std::string reason;
   FailureOr<Problem> problem = getProblem(matmul, reason);
@@ -142,8 +151,26 @@ static PostCandidate matchPost(const NormView &norm, DominanceInfo &dominance,
   return candidate;
 }
 
+/// Rounds in the fused matmul where the matmul and the norm did by themselves.
+static void roundAsBefore(MatmulDraft &draft, MatmulOp matmul,
+                          const NormView &norm) {
+  auto roundTo = [&](EpilogueStep step, Value result) {
+    auto type = cast<FloatType>(getElementTypeOrSelf(result.getType()));
+    if (type.getWidth() == 16)
+      draft.round(step, type);
+  };
+  roundTo(matmul.getLastStep(), matmul.getResult(0));
+  if (norm.cast == CastPosition::AfterAffine)
+    return;
+  // The last of them is what the result is rounded to.
+  if (norm.weight || norm.bias)
+    roundTo(EpilogueStep::Norm, norm.getResult());
+  if (norm.weight && norm.bias)
+    roundTo(EpilogueStep::NormWeight, norm.getResult());
+}
+
 static void fusePost(IRRewriter &rewriter, const NormView &norm,
-                     PostCandidate &candidate) {
+                     PostCandidate &candidate, bool preserveRounding) {
   MatmulOp matmul = candidate.matmul;
   Location loc = rewriter.getFusedLoc({matmul.getLoc(), norm.op->getLoc()});
   rewriter.setInsertionPoint(candidate.needsSum ? matmul.getOperation()
@@ -162,13 +189,13 @@ static void fusePost(IRRewriter &rewriter, const NormView &norm,
         elementType));
   if (candidate.needsSum)
     inits.push_back(oldInit);
-  auto fused = MatmulOp::create(
-      rewriter, loc, TypeRange(ValueRange(inits)), matmul.getInput(),
-      matmul.getWeight(), matmul.getRowScale(), matmul.getColumnSums(),
-      matmul.getBias(), matmul.getResidual(), norm.weight, norm.bias, inits,
-      matmul.getTransposeWeightAttr(), matmul.getPreNormAttr(), norm.attr,
-      /*statistics=*/NormAttr(), matmul.getActivationAttr(), PlanAttr());
-  fused->setDiscardableAttrs(matmul->getDiscardableAttrDictionary());
+  MatmulDraft draft(matmul);
+  draft.postNorm = norm.attr;
+  draft.normWeight = norm.weight;
+  draft.normBias = norm.bias;
+  if (preserveRounding)
+    roundAsBefore(draft, matmul, norm);
+  MatmulOp fused = draft.create(rewriter, loc, inits);
 
   // The norm's input has the dimensions of its result, but each may know more
   // of them statically.
@@ -272,15 +299,20 @@ void FuseNorms::runOnFunction(func::FuncOp function, NormWeightFolder &folder,
     std::optional<NormView> norm = NormView::get(op);
     if (!norm) // on memrefs: this pass runs before bufferization
       continue;
-    PostCandidate post = matchPost(*norm, dominance, planner);
-    PreCandidate pre = matchPre(*norm, folder, planner);
+    PostCandidate post = matchPost(*norm, dominance, planner, preserveRounding);
+    PreCandidate pre;
+    if (preserveRounding)
+      pre.reason = "behind a matmul its result is not rounded, which is to be "
+                   "preserved";
+    else
+      pre = matchPre(*norm, folder, planner);
     // Of two that save the same, the epilogue: there, statistics are made once.
     bool takePost = post.isPossible() &&
                     (!pre.isPossible() || post.getGain() >= pre.getGain());
     if (takePost) {
       report(*norm, post, "the matmul before it");
       norm = splitStatistics(rewriter, *norm);
-      fusePost(rewriter, *norm, post);
+      fusePost(rewriter, *norm, post, preserveRounding);
       ++numPostFused;
       continue;
     }

@@ -78,6 +78,11 @@ static bool isNumerator(Element element, const RowStatistic &statistic,
   return true;
 }
 
+bool NormMatch::losesRounding() const {
+  return statistic.precision.isNarrow() &&
+         !getElementTypeOrSelf(input.value.getType()).isF64();
+}
+
 std::optional<NormMatch> NormMatcher::explain(Operation *root, unsigned rank,
                                               const std::string &why) {
   auto [entry, isNew] = reasons.try_emplace(root, rank, why);
@@ -460,12 +465,18 @@ std::optional<NormMatch> NormMatcher::match(Element element,
   if (!isNormType(resultType))
     return std::nullopt;
   Node node = look(element);
-  if (!isNarrow(resultType))
-    return matchWide(element);
   // Rounded to another type before.
-  if (node.type != resultType)
+  if (isNarrow(resultType) && node.type != resultType)
     return std::nullopt;
-  return matchNarrow(node, element);
+  std::optional<NormMatch> match =
+      isNarrow(resultType) ? matchNarrow(node, element) : matchWide(element);
+  if (!match || !preserveRounding || !match->losesRounding())
+    return match;
+  std::string why;
+  llvm::raw_string_ostream(why)
+      << "a value is rounded to " << match->statistic.precision.narrowest
+      << " on the way, which is to be preserved";
+  return explain(match->statistic.root, 2, why);
 }
 
 void NormMatcher::forget(Operation *op) { reasons.erase(op); }

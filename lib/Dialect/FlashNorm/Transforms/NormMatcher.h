@@ -27,6 +27,9 @@ struct NormMatch {
   /// What the weight was made of.
   Element weightFactor;
   CastPosition cast = CastPosition::AfterAffine;
+
+  /// The norm computes in f32 what is rounded to fewer bits.
+  bool losesRounding() const;
 };
 
 /// What a product scales by a root: x, centred if the squares are of centred
@@ -35,6 +38,11 @@ enum class Numerator { Normalized, Raw, Mean };
 
 class NormMatcher {
 public:
+  /// With `preserveRounding`, no norm that would compute in f32 what is rounded
+  /// to fewer bits.
+  explicit NormMatcher(bool preserveRounding)
+      : preserveRounding(preserveRounding) {}
+
   /// The norm whose last operation computes `element`. Among the tensors that
   /// hold its input, one that is read at `place` is preferred.
   std::optional<NormMatch> match(Element element, mlir::AffineMap place);
@@ -63,6 +71,7 @@ private:
   std::optional<NormMatch> explain(mlir::Operation *root, unsigned rank,
                                    const std::string &why);
 
+  bool preserveRounding;
   /// Of the match in progress.
   mlir::Type resultType;
   mlir::AffineMap place;

@@ -63,6 +63,10 @@ FailureOr<Problem> flashnorm::getProblem(MatmulOp op, std::string &reason) {
     reason = "no kernel takes the mean of x from the product";
   else if (op.returnsStatistics())
     reason = "no kernel returns statistics of its result";
+  else if (op.getGlu())
+    reason = "no kernel multiplies the gates and values of a GLU";
+  else if (op.getOutputScale() || op.getSaturate())
+    reason = "no kernel scales or clamps its result";
   if (!reason.empty())
     return failure();
   // A dynamic size matches any, but kernels are built for one.

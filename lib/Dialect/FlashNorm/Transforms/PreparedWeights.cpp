@@ -32,6 +32,13 @@ bool flashnorm::isFrozen(func::FuncOp entry, BlockArgument argument) {
                           FlashNormDialect::getFrozenAttrName());
 }
 
+bool flashnorm::isFrozenOrConstant(func::FuncOp entry, Value value) {
+  if (!value || matchPattern(value, m_Constant()))
+    return true;
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && isFrozen(entry, argument);
+}
+
 static bool isSmallConstant(Operation *op) {
   Attribute constant;
   if (!matchPattern(op, m_Constant(&constant)))

@@ -84,6 +84,8 @@ collectOwnOps(mlir::func::FuncOp function) {
 
 /// Callers promise the same values of this argument on every call.
 bool isFrozen(mlir::func::FuncOp entry, mlir::BlockArgument argument);
+/// Such an argument, a constant, or null.
+bool isFrozenOrConstant(mlir::func::FuncOp entry, mlir::Value value);
 
 /// A value that is the same on every call: a constant, a frozen argument, or
 /// what is computed from such.

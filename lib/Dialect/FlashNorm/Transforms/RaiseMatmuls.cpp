@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseFlow.h"
+#include "MatmulDraft.h"
 #include "MatmulMatcher.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -98,12 +99,10 @@ static MatmulOp raise(RewriterBase &rewriter, const Contraction &contraction,
   shape.push_back(match.sizeN);
   auto type = RankedTensorType::get(shape, resultType.getElementType());
   Value init = getDestination(rewriter, loc, last, type, x);
-  auto matmul = MatmulOp::create(
-      rewriter, loc, TypeRange(type), x, weight, /*row_scale=*/Value(),
-      /*column_sums=*/Value(), bias, residual,
-      /*norm_weight=*/Value(), /*norm_bias=*/Value(), ValueRange(init),
-      match.transposeWeight, /*pre_norm=*/NormAttr(), /*post_norm=*/NormAttr(),
-      /*statistics=*/NormAttr(), Activation::None, /*plan=*/PlanAttr());
+  MatmulDraft draft(x, weight, match.transposeWeight);
+  draft.bias = bias;
+  draft.residual = residual;
+  MatmulOp matmul = draft.create(rewriter, loc, init);
   Value result = matmul.getResults()[0];
   if (match.n.size() > 1) {
     SmallVector<ReassociationIndices> groups;
@@ -144,6 +143,13 @@ struct RaiseMatmuls : ::flashnorm::impl::RaiseMatmulsPassBase<RaiseMatmuls> {
       if (succeeded(match) && match->narrowX) {
         splitWidening(rewriter, match->x.tensor);
         match = matchMatmul(*matchContraction(op), reason);
+      }
+      if (Type type = getElementTypeOrSelf(op->getResult(0));
+          succeeded(match) && preserveRounding && !type.isF32()) {
+        llvm::raw_string_ostream(reason)
+            << "its partial sums are rounded to " << type
+            << ", which is to be preserved";
+        match = failure();
       }
       if (failed(match)) {
         ++declined;

@@ -125,7 +125,7 @@ private:
         .function(getOperation().getName());
   }
 
-  NormMatcher matcher;
+  NormMatcher matcher{/*preserveRounding=*/false};
   RowShapes rowShapes;
   /// Ops of the worklist that are gone.
   DenseSet<Operation *> erased;
@@ -191,8 +191,7 @@ void RaiseNorms::report(const NormMatch &match, Operation *root) {
      << (statistic.kind == NormKind::RMS ? RMSNormOp::getOperationName()
                                          : LayerNormOp::getOperationName())
      << " over " << statistic.length << " elements";
-  if (statistic.precision.isNarrow() &&
-      !getElementTypeOrSelf(match.input.value.getType()).isF64())
+  if (match.losesRounding())
     os << "; computes in f32 what was rounded to "
        << statistic.precision.narrowest;
   if (statistic.isRawMoments)
@@ -381,7 +380,7 @@ void RaiseNorms::raiseStatisticsOfNorms() {
 
 void RaiseNorms::runOnOperation() {
   raiseCalls();
-  matcher = {};
+  matcher = NormMatcher(preserveRounding);
   rowShapes = {};
   erased.clear();
   replacements.clear();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MatmulDraft.h"
 #include "NormView.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -80,6 +81,8 @@ std::string ShareStatistics::checkProducer(Value x, NormAttr norm) {
     return "the matmul that makes x normalises it";
   if (producer.getPlan())
     return "the matmul that makes x carries a plan";
+  if (producer.getOutputScale() || producer.getSaturate())
+    return "the matmul that makes x scales or clamps it";
   if (producer.returnsStatistics() && producer.getStatisticsAttr() != norm)
     return "the matmul that makes x returns other statistics of it";
   return "";
@@ -95,14 +98,9 @@ Value ShareStatistics::makeInProducer(RewriterBase &rewriter, Value x,
   SmallVector<Value> inits(producer.getInits());
   Value init = makeRowsInit(rewriter, loc, inits.front(), getStatisticsType(x));
   inits.push_back(init);
-  auto fused = MatmulOp::create(
-      rewriter, loc, TypeRange(ValueRange(inits)), producer.getInput(),
-      producer.getWeight(), producer.getRowScale(), producer.getColumnSums(),
-      producer.getBias(), producer.getResidual(), producer.getNormWeight(),
-      producer.getNormBias(), inits, producer.getTransposeWeightAttr(),
-      producer.getPreNormAttr(), producer.getPostNormAttr(), norm,
-      producer.getActivationAttr(), producer.getPlanAttr());
-  fused->setDiscardableAttrs(producer->getDiscardableAttrDictionary());
+  MatmulDraft draft(producer);
+  draft.statistics = norm;
+  MatmulOp fused = draft.create(rewriter, loc, inits);
   replacedOps[producer] = fused;
   for (auto [old, replacement] :
        llvm::zip(producer->getResults(), fused->getResults()))

@@ -31,6 +31,15 @@ def FlashNorm_ActivationAttr
   let assemblyFormat = "`<` $value `>`";
 }
 
+def FlashNorm_GluLayout : FlashNorm_Enum<"GluLayout",
+    "where a gated linear unit has its gates and its values", [
+  I32EnumCase<"GateFirst", 0, "gate_first">,
+  I32EnumCase<"ValueFirst", 1, "value_first">,
+  I32EnumCase<"Interleaved", 2, "interleaved">]>;
+def FlashNorm_GluLayoutAttr : FlashNorm_EnumAttr<FlashNorm_GluLayout, "glu"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def FlashNorm_CastPosition : FlashNorm_Enum<"CastPosition",
     "where a norm rounds to the result type", [
   I32EnumCase<"AfterAffine", 0, "after_affine">,
@@ -74,6 +83,44 @@ def FlashNorm_NormAttr : FlashNorm_Attr<"Norm", "norm"> {
                         "::mlir::FloatAttr":$eps);
   let assemblyFormat = "`<` $kind `,` `eps` `=` custom<Eps>($eps) `>`";
   let genVerifyDecl = 1;
+}
+
+def FlashNorm_EpilogueStep : FlashNorm_Enum<"EpilogueStep",
+    "a step of a matmul behind its sum, in the order of its equation", [
+  I32EnumCase<"Product", 0, "product">, I32EnumCase<"Bias", 1, "bias">,
+  I32EnumCase<"Activation", 2, "activation">, I32EnumCase<"Glu", 3, "glu">,
+  I32EnumCase<"Residual", 4, "residual">, I32EnumCase<"Norm", 5, "norm">,
+  I32EnumCase<"NormWeight", 6, "norm_weight">,
+  I32EnumCase<"NormBias", 7, "norm_bias">]>;
+
+def FlashNorm_RoundingsAttr : FlashNorm_Attr<"Roundings", "roundings"> {
+  let summary = "roundings between the steps of an epilogue";
+  let description = [{
+    Each step of a `flashnorm.matmul` may round what it makes to a type of 16
+    bits, to nearest even, before the next one goes on in f32. The steps are those
+    of its equation, in this order: `product` (scaled by the pre-norm or the row
+    scale), `bias`, `activation`, `glu`, `residual`, `norm` (`(x - mean) * rstd` of
+    the post-norm), `norm_weight`, `norm_bias`. A step that is not named does not
+    round.
+
+    ```mlir
+    #flashnorm.roundings<product = bf16, bias = bf16>
+    ```
+  }];
+  defvar Rounding = OptionalParameter<"::mlir::FloatType">;
+  let parameters = (ins Rounding:$product, Rounding:$bias, Rounding:$activation,
+    Rounding:$glu, Rounding:$residual, Rounding:$norm, Rounding:$norm_weight,
+    Rounding:$norm_bias);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// What `step` rounds to; null if it does not.
+    ::mlir::FloatType getType(EpilogueStep step) const;
+    /// `roundings`, which may be null, and that of `step`; a null type removes it.
+    static RoundingsAttr with(::mlir::MLIRContext *context,
+                              RoundingsAttr roundings, EpilogueStep step,
+                              ::mlir::FloatType type);
+  }];
 }
 
 def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {

@@ -20,6 +20,12 @@ def FlashNorm_Shaped
     : AnyTypeOf<[RankedTensorOf<FlashNorm_Floats>, MemRefOf<FlashNorm_Floats>],
                 "ranked tensor or memref of f16, bf16, f32 or f64">;
 
+// What is computed may be stored in 8 bits; nothing is computed from these.
+def FlashNorm_Result
+    : AnyTypeOf<[RankedTensorOf<!listconcat(FlashNorm_Floats, [F8E4M3FN, F8E5M2])>,
+                 MemRefOf<!listconcat(FlashNorm_Floats, [F8E4M3FN, F8E5M2])>],
+                "ranked tensor or memref of f16, bf16, f32, f64, f8E4M3FN or f8E5M2">;
+
 class FlashNorm_DpsOp<string mnemonic, list<Trait> traits = []>
     : Op<FlashNorm_Dialect, mnemonic, !listconcat(traits, [
         DestinationStyleOpInterface,
@@ -173,18 +179,23 @@ def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul", [AttrSizedOperandSegments]> {
   let summary = "matrix multiplication with norms and an epilogue";
   let description = [{
     ```
-    acc[i,j] = sum_k x[i,k] * W[k,j]             // in f32
-    acc[i,j] = acc[i,j] * rstd(x[i])             // pre_norm
-    acc[i,j] = acc[i,j] * row_scale[i]
-    sum[i,j] = activation(acc[i,j] + bias[j]) + residual[i,j]
+    acc[i,n] = sum_k x[i,k] * W[k,n]             // in f32
+    acc[i,n] = acc[i,n] * rstd(x[i])             // pre_norm
+    acc[i,n] = acc[i,n] * row_scale[i]
+    acc[i,n] = acc[i,n] + bias[n]
+    act[i,j] = activation(acc[i,j])
+    act[i,j] = activation(acc[i,gate(j)]) * acc[i,value(j)]      // glu
+    sum[i,j] = act[i,j] + residual[i,j]
     y[i,j]   = post_norm_j(sum[i,j]) * norm_weight[j] + norm_bias[j]
+    y[i,j]   = saturate(y[i,j] * output_scale)
     stat[i]  = rstd(y[i])                        // statistics
     ```
     `i` stands for all leading dimensions; `rstd` is what the norm of the
     attribute, `rms` or `layer`, scales rows by, so that a `stat` can be the
     `row_scale` of another matmul in place of its pre-norm. Everything after the product
     runs in f32 (f64 for f64 inputs) and is rounded once, to the type of the
-    result; `statistics` are of y as it is rounded. The pre-norm has no weight of
+    result, unless `roundings` name steps that round in between; `statistics` are
+    of y as it is rounded. The pre-norm has no weight of
     its own: it is folded into W, or applied to x before. With
     `transpose_weight`, W is stored [N,K].
 
@@ -196,17 +207,30 @@ def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul", [AttrSizedOperandSegments]> {
     what the product was rounded by, over sqrt(eps): where the variance is 0 and
     eps is not, this `rstd` is 0.
 
+    With `glu`, a gated linear unit (Shazeer, 2020), the 2J columns of W make J of
+    y, of a gate and a value each: `gate_first` has the gates in columns 0 to J - 1
+    and the values behind them, `value_first` the other way round, `interleaved`
+    gate j in column 2j and value j in 2j + 1. Without it, J is N.
+
+    The one `output_scale` and `saturate`, the float type to whose finite range y
+    is clamped (a NaN stays one), quantise: f8E4M3FN has no infinity, and what is
+    beyond its range, 448, rounds to NaN.
+
     - (C1) x has rank >= 2 and a static last dimension K; W is a static matrix
       [K,N], or [N,K] with `transpose_weight`; x and W have one element type.
-    - (C2) y has x's leading dimensions and N; so have residual and the
+    - (C2) y has x's leading dimensions and J; so have residual and the
       optional second init, which receives `sum`.
-    - (C3) bias, norm_weight, norm_bias and column_sums are vectors of length N;
-      norm_weight and norm_bias need a post_norm, norm_bias a `layer` one.
+    - (C3) bias and column_sums are vectors of length N, norm_weight and norm_bias
+      of length J; these two need a post_norm, norm_bias a `layer` one.
     - (C4) column_sums need a `layer` pre_norm.
     - (C5) row_scale has x's leading dimensions, is f32 (or f64), and stands in
       for a pre_norm: not both.
     - (C6) with `statistics`, the last init receives `stat`; it has x's leading
       dimensions and is f32 (or f64). Not with a post_norm.
+    - (C7) with `glu`, N is even.
+    - (C8) roundings are f16 or bf16, at least one, of steps that the op has.
+    - (C9) output_scale has rank 0 and is f32 (or f64); saturate is f16, f8E4M3FN
+      or f8E5M2. Neither goes with statistics, and only y may be of 8 bits.
 
     ```mlir
     %y = flashnorm.matmul ins(%x, %w : tensor<?x512xbf16>, tensor<256x512xbf16>)
@@ -222,13 +246,17 @@ def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul", [AttrSizedOperandSegments]> {
     Optional<FlashNorm_Shaped>:$bias, Optional<FlashNorm_Shaped>:$residual,
     Optional<FlashNorm_Shaped>:$norm_weight,
     Optional<FlashNorm_Shaped>:$norm_bias,
-    Variadic<FlashNorm_Shaped>:$inits,
+    Optional<FlashNorm_Shaped>:$output_scale,
+    Variadic<FlashNorm_Result>:$inits,
     UnitAttr:$transpose_weight,
     OptionalAttr<FlashNorm_NormAttr>:$pre_norm,
     OptionalAttr<FlashNorm_NormAttr>:$post_norm,
     OptionalAttr<FlashNorm_NormAttr>:$statistics,
     DefaultValuedAttr<FlashNorm_ActivationAttr,
                       "::flashnorm::Activation::None">:$activation,
+    OptionalAttr<FlashNorm_GluLayoutAttr>:$glu,
+    OptionalAttr<FlashNorm_RoundingsAttr>:$roundings,
+    OptionalAttr<TypeAttrOf<AnyFloat>>:$saturate,
     OptionalAttr<FlashNorm_PlanAttr>:$plan);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
@@ -239,6 +267,7 @@ def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul", [AttrSizedOperandSegments]> {
     (`residual` `(` $residual^ `:` type($residual) `)`)?
     (`norm_weight` `(` $norm_weight^ `:` type($norm_weight) `)`)?
     (`norm_bias` `(` $norm_bias^ `:` type($norm_bias) `)`)?
+    (`output_scale` `(` $output_scale^ `:` type($output_scale) `)`)?
     `outs` `(` $inits `:` type($inits) `)` attr-dict
     (`->` type($results)^)?
   }];
@@ -259,11 +288,11 @@ def FlashNorm_MatmulOp : FlashNorm_DpsOp<"matmul", [AttrSizedOperandSegments]> {
       return ::llvm::cast<::mlir::ShapedType>(getWeight().getType())
           .getDimSize(getTransposeWeight() ? 1 : 0);
     }
-    bool isPlain() {
-      return !getPreNorm() && !getRowScale() && !getPostNorm() && !getBias() &&
-             !getResidual() && getActivation() == Activation::None &&
-             getInits().size() == 1;
-    }
+    /// Columns of the result.
+    int64_t getResultColumns() { return getGlu() ? getN() / 2 : getN(); }
+    bool hasStep(EpilogueStep step);
+    /// The step whose result output_scale and saturate take, and y is.
+    EpilogueStep getLastStep();
   }];
   let hasCanonicalizer = 1;
 }

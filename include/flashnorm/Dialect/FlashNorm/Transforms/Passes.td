@@ -8,6 +8,7 @@
 #define FLASHNORM_DIALECT_FLASHNORM_TRANSFORMS_PASSES_TD
 
 include "flashnorm/Dialect/FlashNorm/Transforms/AlgebraPasses.td"
+include "flashnorm/Dialect/FlashNorm/Transforms/EpiloguePasses.td"
 include "mlir/Pass/PassBase.td"
 
 def CheckModulePass : Pass<"flashnorm-check-module", "::mlir::ModuleOp"> {
@@ -92,6 +93,7 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
     the backend's choice. A variance in f64 of narrower values becomes f32.
     Roundings of intermediate values to bf16 or f16 go, which is more accurate,
     and the remark says so; those in front of the weight and of the result stay.
+    With `preserve-rounding`, a norm with other roundings is left alone.
     mean(x^2) - mean(x)^2 becomes the variance of centred values. Epsilon is the
     shortest decimal number that is the same f32.
 
@@ -104,6 +106,9 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"preserveRounding", "preserve-rounding", "bool", "false",
+           "leave norms alone that round to bf16 or f16 on the way">];
   let statistics = [
     Statistic<"numFound", "found", "Number of roots of sums of squares">,
     Statistic<"numRaised", "raised", "Number of norms raised">,
@@ -150,12 +155,16 @@ def RaiseMatmulsPass : Pass<"flashnorm-raise-matmuls", "::mlir::func::FuncOp"> {
 
     Numerics: accumulates in f32 and rounds once. Exact where the source
     accumulates in f32, up to the order of summation; more accurate where the
-    source rounds each product or partial sum to bf16 or f16. A start value is
+    source rounds each product or partial sum to bf16 or f16; with
+    `preserve-rounding`, such a contraction is left alone. A start value is
     added after the products, not before.
 
     Remarks (category `flashnorm-raise-matmuls`): `MatmulRaised` with M, N, K;
     `ContractionNotRaised` with the condition that failed.
   }];
+  let options = [
+    Option<"preserveRounding", "preserve-rounding", "bool", "false",
+           "leave matmuls alone that accumulate in bf16 or f16">];
   let statistics = [
     Statistic<"found", "found", "Number of float contractions found">,
     Statistic<"raised", "raised", "Number of contractions raised">,
@@ -200,15 +209,32 @@ def FuseEpiloguesPass : Pass<"flashnorm-fuse-epilogues", "::mlir::func::FuncOp">
     itself may have any number of uses. All in one block. The matmul has no
     post-norm, second result or plan.
 
-    Left alone: a residual before an activation, a second bias or residual,
-    computations in f64, roundings to fewer than 16 bits.
+    Left alone: a residual before an activation, a bias behind one, a second bias
+    or residual, a product with a scale, computations in f64, roundings to fewer
+    than 16 bits.
 
     Numerics: everything runs in f32 and is rounded once; roundings of the
-    source between the steps are skipped, which is more accurate.
+    source between the steps are skipped, which is more accurate. With
+    `preserve-rounding` the steps round where the source does (`roundings`):
+
+    ```mlir
+    // x W is bf16 in the source, and so is x W + b
+    %y = flashnorm.matmul ins(%x, %w : ...) bias(%b : ...) outs(...)
+           {activation = #flashnorm.activation<relu>,
+            roundings = #flashnorm.roundings<product = bf16, bias = bf16>} ...
+    ```
+
+    This is bit-exact, up to the order of summation and to the f32 arithmetic of
+    an activation that is spelled otherwise than in docs/Dialect.md, some units in
+    the last place of f32 before its rounding. What rounds otherwise stays: an
+    activation that is computed in bf16 (but for relu), two roundings in a row.
 
     Remarks (category `flashnorm-fuse-epilogues`): `EpilogueFused` with the
     steps, `EpilogueNotFused` with what stood in the way.
   }];
+  let options = [
+    Option<"preserveRounding", "preserve-rounding", "bool", "false",
+           "round between the steps where the source does">];
   let statistics = [
     Statistic<"biases", "biases", "Number of biases fused">,
     Statistic<"activations", "activations", "Number of activations fused">,
@@ -274,6 +300,9 @@ def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::ModuleOp"> {
     dropped, as the weight is multiplied in f32. Before: the normalised x is not
     rounded; statistics are of the x that the MMA reads. x W is computed unscaled
     and may overflow f32 where the original does not: docs/Planning.md says when.
+    With `preserve-rounding`, y is rounded before the norm, the norm before its
+    weight where `cast = before_affine`, and no norm moves behind a matmul, which
+    could not round the normalised x.
 
     Remarks (category `flashnorm-fuse-norms`): `NormFused` for each fused norm
     with plan and estimate, `NormLeftUnfused` for each other norm with the reason
@@ -286,6 +315,8 @@ def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
   let options = [
+    Option<"preserveRounding", "preserve-rounding", "bool", "false",
+           "round between the steps where the source does">,
     Option<"chip", "chip", "std::string", "\"sm_90a\"", "target chip">,
     Option<"family", "family", "std::string", "\"auto\"",
            "MMA family: auto, mma_sync, wgmma or tcgen05">];
