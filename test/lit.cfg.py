@@ -75,6 +75,20 @@ if all(os.path.exists(path) for path in [mlir_runner] + runner_libs):
     config.available_features.add("mlir-runner")
 config.substitutions.append(("%mlir_runner", "%s -e main -entry-point-result=void -shared-libs=%s" % (mlir_runner, ",".join(runner_libs))))
 
+# A release build of LLVM does not count what passes count.
+def counts_statistics():
+    try:
+        done = subprocess.run(
+            [os.path.join(config.llvm_tools_dir, "mlir-opt"), "--cse", "--mlir-pass-statistics"],
+            input=b"func.func private @f()", capture_output=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return b"num-cse" in done.stderr
+
+
+config.substitutions.append(
+    ("%{pass_statistics}", "COUNTED" if counts_statistics() else "UNCOUNTED"))
+
 # A GPU test needs a device that answers, not just a driver library.
 def has_cuda_device():
     smi = shutil.which("nvidia-smi")

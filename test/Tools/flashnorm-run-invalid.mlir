@@ -27,7 +27,7 @@
 // RUN: %{run} --family=wmma 2>&1 | FileCheck %s --check-prefix=FAMILY
 // FAMILY: error: family 'wmma' is unknown; legal are auto, mma_sync, wgmma, tcgen05
 // RUN: %{run} --input=random 2>&1 | FileCheck %s --check-prefix=INPUT
-// INPUT: error: input 'random' is unknown; legal are normal, uniform, mean-16, large-mean, mean-256, mean-10000, steps, heavy-tail, outlier, large, subnormal, not-finite, zeros, ones, constant
+// INPUT: error: input 'random' is unknown; legal are normal, uniform, small, mean-16, large-mean, mean-256, mean-10000, steps, heavy-tail, outlier, large, subnormal, not-finite, zeros, ones, constant
 // RUN: %{run} --entry=first --arg=1 2>&1 | FileCheck %s --check-prefix=ARG
 // ARG: error: --arg=1 is not of the form N:FILE.npy or N:KIND
 // RUN: %{run} --entry=first --rows=-1 2>&1 | FileCheck %s --check-prefix=ROWS

@@ -38,16 +38,32 @@ static constexpr double toleranceFactor = 4;
 // Forms in f64 tell more, so that only one batch in four has the others, too.
 static constexpr uint64_t ownTypesPeriod = 4;
 
+Executor::Case Executor::makeCase(const Program &program, uint64_t index) {
+  return {index, program.module.get().clone(), program.roundedConstants,
+          program.nearMiss, program.mutant};
+}
+
 void Executor::add(const Program &program, uint64_t index) {
-  batch.push_back(
-      {index, program.module.get().clone(), program.roundedConstants});
+  batch.push_back(makeCase(program, index));
 }
 
 std::vector<Executor::Result> Executor::run() {
   std::vector<Result> results;
-  run(batch, results);
+  run(batch, numBatches++ % ownTypesPeriod == 0, results);
   batch.clear();
   return results;
+}
+
+std::optional<Finding> Executor::check(const Program &program, uint64_t index,
+                                       bool ownTypes) {
+  std::vector<Result> results;
+  Case only = makeCase(program, index);
+  counts = false;
+  run(only, ownTypes, results);
+  counts = true;
+  if (results.empty())
+    return std::nullopt;
+  return std::move(results.front().finding);
 }
 
 static std::string getName(uint64_t index) {
@@ -79,6 +95,15 @@ struct Form {
 };
 } // namespace
 
+struct Executor::Forms {
+  std::vector<std::string> names;
+  std::vector<std::vector<run::ArgumentInfo>> arguments;
+  std::vector<run::Preparation> preparations;
+  std::vector<bool> areFused;
+  Form original64, fused64;
+  Form original, fused; ///< in their own types, if at all
+};
+
 static bool isFused(FuncOp function) {
   bool fused = false;
   function.walk([&](mlir::Operation *op) {
@@ -87,7 +112,116 @@ static bool isFused(FuncOp function) {
   return fused;
 }
 
-void Executor::run(llvm::MutableArrayRef<Case> cases,
+Error Executor::compile(Forms &forms, bool ownTypes) {
+  if (mistake != WrongRaise::None) {
+    if (Error error = run::runPipeline(
+            *forms.fused.module, "raising",
+            [&](mlir::OpPassManager &pm) { buildRaisePipeline(pm, {}); }))
+      return error;
+    raiseWrongly(*forms.fused.module, mistake);
+  }
+  if (Error error = run::runPipeline(
+          *forms.fused.module, "fusing",
+          [&](mlir::OpPassManager &pm) { buildFusePipeline(pm, {}); }))
+    return error;
+  std::vector<StringRef> functions(forms.names.begin(), forms.names.end());
+  std::vector<StringRef> fusedFunctions = functions;
+  for (auto [name, arguments] : llvm::zip_equal(forms.names, forms.arguments)) {
+    auto entry = forms.fused.module->lookupSymbol<FuncOp>(name);
+    auto preparation =
+        run::getPreparation(*forms.fused.module, entry, arguments.size());
+    if (!preparation)
+      return preparation.takeError();
+    forms.preparations.push_back(std::move(*preparation));
+    forms.areFused.push_back(isFused(entry));
+  }
+  for (const run::Preparation &preparation : forms.preparations)
+    if (!preparation.function.empty())
+      fusedFunctions.push_back(preparation.function);
+  forms.fused64.module = forms.fused.module->clone();
+  if (Error error = forms.original64.compile(true, functions))
+    return error;
+  if (Error error = forms.fused64.compile(true, fusedFunctions))
+    return error;
+  if (!ownTypes)
+    return Error::success();
+  if (Error error = forms.original.compile(false, functions))
+    return error;
+  return forms.fused.compile(false, fusedFunctions);
+}
+
+Error Executor::compare(const Case &each, const Forms &forms, size_t i,
+                        std::vector<Result> &results) {
+  const std::string &name = forms.names[i];
+  const run::Preparation &preparation = forms.preparations[i];
+  // Of a mutant, no more is asked than that it means the same.
+  const bool ownTypes = forms.fused.program && !each.mutant;
+  Random random(seed ^ 0x5eed, each.index);
+  run::Options options;
+  options.seed = random.next();
+  options.rows = random.pick<int64_t>({1, 2, 4, 5});
+  options.values =
+      random.pick({"normal", "normal", "uniform", "heavy-tail", "small"});
+  auto inputs = run::makeInputs(forms.arguments[i], options);
+  if (!inputs)
+    return inputs.takeError();
+  auto f64 = callPrepared(*forms.fused64.program, name, preparation, *inputs);
+  if (!f64)
+    return f64.takeError();
+  auto o64 = forms.original64.program->call(name, *inputs);
+  if (!o64)
+    return o64.takeError();
+  std::vector<Array> f, o;
+  if (ownTypes) {
+    auto fusedResults =
+        callPrepared(*forms.fused.program, name, preparation, *inputs);
+    if (!fusedResults)
+      return fusedResults.takeError();
+    auto originalResults = forms.original.program->call(name, *inputs);
+    if (!originalResults)
+      return originalResults.takeError();
+    f = std::move(*fusedResults);
+    o = std::move(*originalResults);
+  }
+  auto report = [&](const char *kind, std::string message) {
+    results.push_back({each.index, {kind, "execute", std::move(message)}});
+    return Error::success();
+  };
+  for (size_t result = 0; result < o64->size(); ++result) {
+    auto describe = [&](double error, double limit) {
+      std::string message;
+      llvm::raw_string_ostream(message)
+          << "result " << result << ": error " << llvm::format("%.2e", error)
+          << " exceeds " << llvm::format("%.2e", limit) << "; seed "
+          << options.seed << ", rows " << *options.rows << ", "
+          << options.values;
+      return message;
+    };
+    if ((*f64)[result].shape != (*o64)[result].shape)
+      return report("mismatch", "shapes differ");
+    const double exact = run::getError((*f64)[result], (*o64)[result]);
+    const double exactLimit = each.roundedConstants ? roundedConstantTolerance
+                              : preparation.function.empty()
+                                  ? exactTolerance
+                                  : preparedTolerance;
+    if (!(exact <= exactLimit))
+      return report("mismatch", describe(exact, exactLimit));
+    if (!ownTypes)
+      continue;
+    llvm::SmallVector<DataType> types = {o[result].type};
+    for (const run::ArgumentInfo &argument : forms.arguments[i])
+      types.push_back(argument.type);
+    const double error = run::getError(f[result], (*o64)[result]);
+    const double limit =
+        std::max(maxRatio * run::getError(o[result], (*o64)[result]),
+                 toleranceFactor * run::getDefaultTolerance(types));
+    if (!(error <= limit))
+      return report("inaccurate", describe(error, limit));
+  }
+  return Error::success();
+}
+
+void Executor::run(llvm::MutableArrayRef<Case> cases, bool ownTypes,
                    std::vector<Result> &results) {
   if (cases.empty())
     return;
@@ -101,12 +235,10 @@ void Executor::run(llvm::MutableArrayRef<Case> cases,
           lastError = diagnostic.str();
       });
 
+  Forms forms;
   OwningOpRef<ModuleOp> all = ModuleOp::create(mlir::UnknownLoc::get(&context));
-  std::vector<std::string> names;
-  std::vector<std::vector<run::ArgumentInfo>> arguments;
   for (Case &each : cases) {
-    ModuleOp module = *each.module;
-    FuncOp function = *module.getOps<FuncOp>().begin();
+    FuncOp function = *each.module->getOps<FuncOp>().begin();
     auto info = run::getArguments(function);
     if (!info) {
       results.push_back(
@@ -114,138 +246,43 @@ void Executor::run(llvm::MutableArrayRef<Case> cases,
            {"execution", "signature", llvm::toString(info.takeError())}});
       return;
     }
-    arguments.push_back(std::move(*info));
-    names.push_back(getName(each.index));
+    forms.arguments.push_back(std::move(*info));
+    forms.names.push_back(getName(each.index));
     FuncOp copy = function.clone();
-    copy.setName(names.back());
+    copy.setName(forms.names.back());
     all->push_back(copy);
   }
-  std::vector<StringRef> functions(names.begin(), names.end());
-  const bool ownTypes = numBatches++ % ownTypesPeriod == 0;
-
-  Form original{all->clone(), nullptr}, original64{all->clone(), nullptr};
-  Form fused{all->clone(), nullptr}, fused64;
-  std::vector<run::Preparation> preparations(cases.size());
-  std::vector<bool> areFused;
-  auto compile = [&]() -> Error {
-    FuseOptions fuse;
-    if (Error error = run::runPipeline(
-            *fused.module, "fusing",
-            [&](mlir::OpPassManager &pm) { buildFusePipeline(pm, fuse); }))
-      return error;
-    std::vector<StringRef> fusedFunctions = functions;
-    for (size_t i = 0; i < cases.size(); ++i) {
-      auto entry = fused.module->lookupSymbol<FuncOp>(names[i]);
-      auto preparation =
-          run::getPreparation(*fused.module, entry, arguments[i].size());
-      if (!preparation)
-        return preparation.takeError();
-      preparations[i] = std::move(*preparation);
-      if (!preparations[i].function.empty())
-        fusedFunctions.push_back(preparations[i].function);
-      areFused.push_back(isFused(entry));
-    }
-    fused64.module = fused.module->clone();
-    if (Error error = original64.compile(true, functions))
-      return error;
-    if (Error error = fused64.compile(true, fusedFunctions))
-      return error;
-    if (!ownTypes)
-      return Error::success();
-    if (Error error = original.compile(false, functions))
-      return error;
-    return fused.compile(false, fusedFunctions);
-  };
-  if (Error error = compile()) {
+  for (Form *form : {&forms.original64, &forms.original, &forms.fused})
+    form->module = all->clone();
+  if (Error error = compile(forms, ownTypes)) {
     std::string message = llvm::toString(std::move(error));
-    if (cases.size() == 1) {
+    if (cases.size() > 1) {
+      // Which one was it?
+      for (Case &each : cases)
+        run(each, ownTypes, results);
+      return;
+    }
+    // What mutation leaves need not lower; that the fused form does is checked
+    // pass by pass.
+    if (!cases.front().mutant)
       results.push_back({cases.front().index,
                          {"execution", "compile for the CPU",
                           message + ": " + lastError.substr(0, 200)}});
-      return;
-    }
-    // Which one was it?
-    for (Case &each : cases)
-      run(each, results);
     return;
   }
 
-  for (size_t i = 0; i < cases.size(); ++i) {
-    progress.index = cases[i].index;
+  for (auto [i, each] : llvm::enumerate(cases)) {
+    progress.index = each.index;
     progress.setWhere("execute");
-    Random random(seed ^ 0x5eed, cases[i].index);
-    run::Options options;
-    options.seed = random.next();
-    options.rows = random.pick<int64_t>({1, 2, 4, 5});
-    options.values = random.pick({"normal", "normal", "uniform", "heavy-tail"});
-    auto inputs = run::makeInputs(arguments[i], options);
-    auto check = [&]() -> Error {
-      if (!inputs)
-        return inputs.takeError();
-      auto f64 =
-          callPrepared(*fused64.program, names[i], preparations[i], *inputs);
-      if (!f64)
-        return f64.takeError();
-      auto o64 = original64.program->call(names[i], *inputs);
-      if (!o64)
-        return o64.takeError();
-      std::vector<Array> f, o;
-      if (ownTypes) {
-        auto fusedResults =
-            callPrepared(*fused.program, names[i], preparations[i], *inputs);
-        if (!fusedResults)
-          return fusedResults.takeError();
-        auto originalResults = original.program->call(names[i], *inputs);
-        if (!originalResults)
-          return originalResults.takeError();
-        f = std::move(*fusedResults);
-        o = std::move(*originalResults);
-      }
-      for (size_t result = 0; result < o64->size(); ++result) {
-        auto report = [&](const char *kind, double error, double limit) {
-          std::string message;
-          llvm::raw_string_ostream(message)
-              << "result " << result << ": error "
-              << llvm::format("%.2e", error) << " exceeds "
-              << llvm::format("%.2e", limit) << "; seed " << options.seed
-              << ", rows " << *options.rows << ", " << options.values;
-          results.push_back({cases[i].index, {kind, "execute", message}});
-        };
-        if ((*f64)[result].shape != (*o64)[result].shape) {
-          results.push_back(
-              {cases[i].index, {"mismatch", "execute", "shapes differ"}});
-          break;
-        }
-        const double exact = run::getError((*f64)[result], (*o64)[result]);
-        const double exactLimit =
-            cases[i].roundedConstants          ? roundedConstantTolerance
-            : preparations[i].function.empty() ? exactTolerance
-                                               : preparedTolerance;
-        if (!(exact <= exactLimit)) {
-          report("mismatch", exact, exactLimit);
-          break;
-        }
-        if (!ownTypes)
-          continue;
-        llvm::SmallVector<DataType> types = {o[result].type};
-        for (const run::ArgumentInfo &argument : arguments[i])
-          types.push_back(argument.type);
-        const double error = run::getError(f[result], (*o64)[result]);
-        const double limit =
-            std::max(maxRatio * run::getError(o[result], (*o64)[result]),
-                     toleranceFactor * run::getDefaultTolerance(types));
-        if (!(error <= limit)) {
-          report("inaccurate", error, limit);
-          break;
-        }
-      }
-      return Error::success();
-    };
-    if (Error error = check())
+    if (Error error = compare(each, forms, i, results))
       results.push_back(
-          {cases[i].index,
+          {each.index,
            {"execution", "execute", llvm::toString(std::move(error))}});
+    if (!counts)
+      continue;
     ++progress.executed;
-    progress.executedFused += areFused[i];
+    progress.executedFused += forms.areFused[i];
+    progress.executedNearMisses += each.nearMiss;
+    progress.executedMutants += each.mutant;
   }
 }

@@ -8,6 +8,8 @@
 #define FLASHNORM_FUZZ_EXECUTOR_H
 
 #include "Passes.h"
+#include "WrongRaise.h"
+#include "llvm/Support/Error.h"
 #include <vector>
 
 namespace flashnorm::fuzz {
@@ -21,8 +23,10 @@ namespace flashnorm::fuzz {
 /// accurate.
 class Executor {
 public:
-  Executor(mlir::MLIRContext &context, Progress &progress, uint64_t seed)
-      : context(context), progress(progress), seed(seed) {}
+  /// With a `mistake`, norms are raised wrongly, and findings are expected.
+  Executor(mlir::MLIRContext &context, Progress &progress, uint64_t seed,
+           WrongRaise mistake)
+      : context(context), progress(progress), seed(seed), mistake(mistake) {}
 
   /// Takes a copy of an executable program.
   void add(const Program &program, uint64_t index);
@@ -34,18 +38,31 @@ public:
   };
   /// Runs the programs that were added.
   std::vector<Result> run();
+  /// Runs one program by itself. Counts nothing.
+  std::optional<Finding> check(const Program &program, uint64_t index,
+                               bool ownTypes);
 
 private:
   struct Case {
     uint64_t index;
     mlir::OwningOpRef<mlir::ModuleOp> module;
-    bool roundedConstants;
+    bool roundedConstants, nearMiss, mutant;
   };
-  void run(llvm::MutableArrayRef<Case> cases, std::vector<Result> &results);
+  /// One form of each of several programs, and how to call them.
+  struct Forms;
+
+  static Case makeCase(const Program &program, uint64_t index);
+  void run(llvm::MutableArrayRef<Case> cases, bool ownTypes,
+           std::vector<Result> &results);
+  llvm::Error compile(Forms &forms, bool ownTypes);
+  llvm::Error compare(const Case &each, const Forms &forms, size_t i,
+                      std::vector<Result> &results);
 
   mlir::MLIRContext &context;
   Progress &progress;
   uint64_t seed;
+  WrongRaise mistake;
+  bool counts = true;
   uint64_t numBatches = 0;
   std::vector<Case> batch;
 };

@@ -7,6 +7,7 @@
 
 #include "ProgramGenerator.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -215,6 +216,24 @@ Value ProgramGenerator::stage(Value x) {
   }
 }
 
+/// Some products and the sums that alone read them, as one op.
+static void joinProducts(ModuleOp module, Random &random) {
+  SmallVector<arith::AddFOp> sums;
+  module.walk([&](arith::AddFOp sum) { sums.push_back(sum); });
+  for (arith::AddFOp sum : sums) {
+    auto product = sum.getLhs().getDefiningOp<arith::MulFOp>();
+    if (!product || !product->hasOneUse() ||
+        product->getBlock() != sum->getBlock() || random.chance(30))
+      continue;
+    OpBuilder b(sum);
+    Value fma = math::FmaOp::create(b, sum.getLoc(), product.getLhs(),
+                                    product.getRhs(), sum.getRhs());
+    sum->replaceAllUsesWith(ValueRange(fma));
+    sum->erase();
+    product->erase();
+  }
+}
+
 Program ProgramGenerator::run() {
   MLIRContext *context = b.getContext();
   OwningOpRef<ModuleOp> module = ModuleOp::create(b.getLoc());
@@ -241,6 +260,7 @@ Program ProgramGenerator::run() {
   SmallVector<Value> results = {x};
   while (random.chance(20))
     results.push_back(random.pickFrom(activations));
+  llvm::append_range(results, statistics);
   func::ReturnOp::create(b, results);
 
   SmallVector<Type> resultTypes;
@@ -252,8 +272,12 @@ Program ProgramGenerator::run() {
     if (!attributes.empty())
       function.setArgAttrs(i, attributes);
 
+  if (random.chance(15))
+    joinProducts(*module, random);
+
   Program program;
   program.mayFail = hasPlans;
+  program.nearMiss = deviated;
   program.executable = executable && !hasPlans;
   program.roundedConstants = speller.roundedConstants;
   program.module = std::move(module);

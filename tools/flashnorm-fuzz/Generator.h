@@ -19,7 +19,8 @@ struct Program {
   /// Verifier-valid, but with what the passes may reject: plans by hand, ops of
   /// any kind.
   bool mayFail = false;
-  bool mutant = false; ///< of a program of the corpus
+  bool mutant = false;   ///< of a program of the corpus
+  bool nearMiss = false; ///< it deviates from a norm in some place
   /// Can be run, and its sizes agree: dynamic ones all have one value.
   bool executable = false;
   /// Constants were rounded to 16 bits, so that even in f64 two forms that mean

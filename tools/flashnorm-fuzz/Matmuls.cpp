@@ -15,6 +15,20 @@ using namespace mlir;
 using namespace flashnorm;
 using namespace flashnorm::fuzz;
 
+/// What stands in for a pre-norm: statistics of x or of something else.
+Value ProgramGenerator::statisticOperand(Value x) {
+  SmallVector<Value> fitting;
+  for (Value value : statistics)
+    if (value.getType() == statisticType(x) && !rowsJoined)
+      fitting.push_back(value);
+  if (!fitting.empty() && random.chance(40))
+    return random.pickFrom(fitting);
+  return random.chance(70) && getShape(x).back() > 0
+             ? rowStatistics(x, random.chance(50))
+             : argument(statisticType(x).getShape(),
+                        statisticType(x).getElementType());
+}
+
 /// With everything that the op has, and perhaps a plan that cannot run.
 Value ProgramGenerator::matmulOp(Value x, int64_t columns) {
   const int64_t depth = getShape(x).back();
@@ -41,6 +55,11 @@ Value ProgramGenerator::matmulOp(Value x, int64_t columns) {
   int32_t segments[] = {1, 1, 0, 0, 0, 0, 0, 0, 0, 1};
   SmallVector<const char *> steps = {"product"};
   const bool pre = random.chance(40), post = random.chance(40);
+  const bool preRMS = random.chance(60);
+  if (!pre && random.chance(25))
+    segments[2] = add(true, statisticOperand(x));
+  if (pre && !preRMS && random.chance(60))
+    segments[3] = add(true, argument(products, b.getF32Type()));
   if (random.chance(40)) {
     segments[4] = add(true, vectorOperand(products, type));
     steps.push_back("bias");
@@ -59,14 +78,25 @@ Value ProgramGenerator::matmulOp(Value x, int64_t columns) {
     segments[8] = add(true, argument({}, b.getF32Type()));
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), x);
   sizes.back() = b.getIndexAttr(columns);
+  SmallVector<Type> results = {RankedTensorType::get(shape, type)};
   operands.push_back(tensor::EmptyOp::create(b, sizes, type));
+  const bool sum = random.chance(20);
+  if (sum) {
+    operands.push_back(tensor::EmptyOp::create(b, sizes, type));
+    results.push_back(results[0]);
+    ++segments[9];
+  }
+  const bool hasStatistics = !post && random.chance(25);
+  if (hasStatistics) {
+    operands.push_back(statisticInit(x));
+    results.push_back(statisticType(x));
+    ++segments[9];
+    attributes.push_back(normAttr("statistics", random.chance(60)));
+  }
   if (pre)
-    attributes.push_back(b.getNamedAttr(
-        "pre_norm", parse("#flashnorm.norm<rms, eps = 1.0e-05>")));
+    attributes.push_back(normAttr("pre_norm", preRMS));
   if (post)
-    attributes.push_back(b.getNamedAttr(
-        "post_norm", parse("#flashnorm.norm<" + Twine(layer ? "layer" : "rms") +
-                           ", eps = 1.0e-05>")));
+    attributes.push_back(normAttr("post_norm", !layer));
   if (random.chance(40))
     attributes.push_back(b.getNamedAttr(
         "activation",
@@ -106,10 +136,19 @@ Value ProgramGenerator::matmulOp(Value x, int64_t columns) {
               Twine(random.pick({16, 32, 64, 24})) + "], warps = [" +
               Twine(random.pick({1, 2, 4})) + ", " +
               Twine(random.pick({1, 2, 3})) +
-              "], stages = " + Twine(random.pick({1, 2, 3, 4, 9})) + ">")));
+              "], stages = " + Twine(random.pick({1, 2, 3, 4, 9})) +
+              random.pick({"", ", schedule = ping_pong"}) + ", cluster = [" +
+              Twine(random.pick({1, 1, 2})) + ", " +
+              Twine(random.pick({1, 1, 2})) + ", " +
+              Twine(random.pick({1, 1, 2, 4, 16})) + "]>")));
   }
-  return op("flashnorm.matmul", operands, RankedTensorType::get(shape, type),
-            attributes, segments);
+  Operation *matmul =
+      op("flashnorm.matmul", operands, results, attributes, segments);
+  if (sum)
+    activations.push_back(matmul->getResult(1));
+  if (hasStatistics)
+    statistics.push_back(matmul->getResults().back());
+  return matmul->getResult(0);
 }
 
 /// What a product is added to: [rows..., columns].

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Mutator.h"
+#include "Determinism.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -425,6 +426,31 @@ static void change(ModuleOp module, Random &random) {
   }
 }
 
+/// Not a sum of few powers of two, such as 0 and 1.5, that any type holds.
+static bool mayBeRounded(FloatAttr attr) {
+  const double scaled = attr.getValueAsDouble() * 64;
+  return attr.getType().getIntOrFloatBitWidth() < 32 &&
+         scaled != std::trunc(scaled);
+}
+
+bool fuzz::hasRoundedConstants(ModuleOp module) {
+  auto interruptIf = [](bool found) {
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  AttrTypeWalker walker;
+  walker.addWalk(
+      [&](FloatAttr attr) { return interruptIf(mayBeRounded(attr)); });
+  // A vector may be folded into a constant weight, which rounds.
+  walker.addWalk([&](DenseFPElementsAttr attr) {
+    return interruptIf(
+        attr.getElementType().getIntOrFloatBitWidth() < 32 &&
+        (!attr.isSplat() || mayBeRounded(attr.getSplatValue<FloatAttr>())));
+  });
+  return module
+      .walk([&](Operation *op) { return walker.walk(op->getAttrDictionary()); })
+      .wasInterrupted();
+}
+
 Program Corpus::mutate(Random random) const {
   Program program;
   program.mayFail = program.mutant = true;
@@ -442,5 +468,7 @@ Program Corpus::mutate(Random random) const {
     program.module = std::move(changed);
     --wanted;
   }
+  program.executable = makeDeterministic(*program.module);
+  program.roundedConstants = hasRoundedConstants(*program.module);
   return program;
 }

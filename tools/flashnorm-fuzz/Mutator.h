@@ -32,6 +32,9 @@ private:
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> programs;
 };
 
+/// A number of the program was rounded to 16 bits, or may have been.
+bool hasRoundedConstants(mlir::ModuleOp module);
+
 } // namespace flashnorm::fuzz
 
 #endif // FLASHNORM_FUZZ_MUTATOR_H

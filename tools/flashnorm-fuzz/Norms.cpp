@@ -12,15 +12,35 @@ using namespace mlir;
 using namespace flashnorm;
 using namespace flashnorm::fuzz;
 
-Value ProgramGenerator::op(StringRef name, ValueRange operands, Type result,
-                           ArrayRef<NamedAttribute> attributes,
-                           ArrayRef<int32_t> segments) {
+Operation *ProgramGenerator::op(StringRef name, ValueRange operands,
+                                TypeRange results,
+                                ArrayRef<NamedAttribute> attributes,
+                                ArrayRef<int32_t> segments) {
   OperationState state(b.getLoc(), name);
   state.addOperands(operands);
-  state.addTypes(result);
+  state.addTypes(results);
   state.addAttributes(attributes);
-  state.addAttribute("operandSegmentSizes", b.getDenseI32ArrayAttr(segments));
-  return b.create(state)->getResult(0);
+  if (!segments.empty())
+    state.addAttribute("operandSegmentSizes", b.getDenseI32ArrayAttr(segments));
+  return b.create(state);
+}
+
+RankedTensorType ProgramGenerator::statisticType(Value x) {
+  FloatType type = getFloatType(x).isF64() ? b.getF64Type() : b.getF32Type();
+  return RankedTensorType::get(getShape(x).drop_back(), type);
+}
+
+Value ProgramGenerator::statisticInit(Value x) {
+  return speller.empty(x,
+                       llvm::to_vector(llvm::seq<int64_t>(0, getRank(x) - 1)),
+                       statisticType(x).getElementType());
+}
+
+NamedAttribute ProgramGenerator::normAttr(StringRef name, bool rms) {
+  return b.getNamedAttr(
+      name,
+      parse("#flashnorm.norm<" + Twine(rms ? "rms" : "layer") +
+            ", eps = " + random.pick({"1.0e-05", "1.0e-06", "0.1"}) + ">"));
 }
 
 Value ProgramGenerator::normOp(Value x) {
@@ -28,29 +48,68 @@ Value ProgramGenerator::normOp(Value x) {
   const bool rms = random.chance(50);
   FloatType affine = random.chance(70) ? getFloatType(x) : b.getF32Type();
   SmallVector<Value> operands = {x};
+  SmallVector<Type> results = {x.getType()};
   const bool weight = random.chance(60), bias = !rms && random.chance(50);
   if (weight)
     operands.push_back(vectorOperand(size, affine));
   if (bias)
     operands.push_back(vectorOperand(size, affine));
   operands.push_back(speller.empty(x, getFloatType(x)));
+  // The mean and the reciprocal root.
+  int32_t inits = 1;
+  if (random.chance(30))
+    for (; inits < (rms ? 2 : 3); ++inits) {
+      operands.push_back(statisticInit(x));
+      results.push_back(statisticType(x));
+    }
   SmallVector<NamedAttribute> attributes = {b.getNamedAttr(
       "eps", b.getF64FloatAttr(random.pick({1.0e-5, 1.0e-6, 0.0, 1.0})))};
   if (random.chance(20))
     attributes.push_back(b.getNamedAttr(
         "cast", parse("#flashnorm.cast_position<before_affine>")));
-  if (rms)
-    return op("flashnorm.rms_norm", operands, x.getType(), attributes,
-              {1, weight, 1});
-  return op("flashnorm.layer_norm", operands, x.getType(), attributes,
-            {1, weight, bias, 1});
+  Operation *norm = rms ? op("flashnorm.rms_norm", operands, results,
+                             attributes, {1, weight, inits})
+                        : op("flashnorm.layer_norm", operands, results,
+                             attributes, {1, weight, bias, inits});
+  llvm::append_range(statistics, norm->getResults().drop_front());
+  return norm->getResult(0);
+}
+
+/// The reciprocal root of each row.
+Value ProgramGenerator::rowStatistics(Value x, bool rms) {
+  SmallVector<Value> operands = {statisticInit(x)};
+  if (!rms && random.chance(40))
+    operands.push_back(statisticInit(x));
+  SmallVector<Type> results(operands.size(), statisticType(x));
+  operands.insert(operands.begin(), x);
+  SmallVector<NamedAttribute> attributes = {normAttr("norm", rms)};
+  if (!rms && random.chance(30))
+    attributes.push_back(
+        b.getNamedAttr("drops_constant_rows", b.getUnitAttr()));
+  Operation *made =
+      op("flashnorm.row_statistics", operands, results, attributes);
+  llvm::append_range(statistics, made->getResults().drop_back());
+  return made->getResults().back();
 }
 
 Value ProgramGenerator::norm(Value x) {
   FloatType type = getFloatType(x);
   if (random.chance(8) && !ShapedType::isDynamic(getShape(x).back()) &&
-      getShape(x).back() > 0)
-    return normOp(x);
+      getShape(x).back() > 0) {
+    if (random.chance(70))
+      return normOp(x);
+    // x times the root of its rows: a norm in two ops.
+    FloatType statistic = statisticType(x).getElementType() == b.getF64Type()
+                              ? FloatType(b.getF64Type())
+                              : FloatType(b.getF32Type());
+    Value rstd = rowStatistics(x, random.chance(60));
+    Value wide = speller.cast(x, statistic);
+    return speller.cast(
+        speller.apply(Scalar::Mul, wide,
+                      {wide, Operand(rstd, llvm::to_vector(llvm::seq<int64_t>(
+                                               0, getRank(x) - 1)))}),
+        type);
+  }
   // Exporters compute in f32 and round at the end, mostly.
   if (type.getWidth() >= 32 || random.chance(10))
     return spelledNorm(x, type);
@@ -139,6 +198,12 @@ Value ProgramGenerator::spelledNorm(Value x, FloatType result) {
   }
   if (deviates())
     factor = speller.apply(Scalar::Mul, factor, {factor, 0.5});
+  // Training saves them.
+  if (random.chance(12)) {
+    statistics.push_back(factor);
+    if (layer)
+      statistics.push_back(meanOfX);
+  }
 
   auto vector = [&](FloatType type) -> Operand {
     Value value = vectorOperand(getShape(x)[dim], type);

@@ -33,6 +33,7 @@ struct Progress {
   uint64_t rejected;       ///< with an error, as programs may be
   uint64_t executed;       ///< and compared
   uint64_t executedFused;  ///< of these, with a fused op
+  uint64_t executedNearMisses, executedMutants;
   uint64_t findings;
   uint64_t upstream;   ///< crashes with nothing of ours on the stack
   int64_t ownFrames;   ///< functions of ours that called the pass manager

@@ -36,6 +36,8 @@ private:
   mlir::Value norm(mlir::Value x);
   mlir::Value spelledNorm(mlir::Value x, mlir::FloatType result);
   mlir::Value normOp(mlir::Value x);
+  mlir::Value rowStatistics(mlir::Value x, bool rms);
+  mlir::Value statisticOperand(mlir::Value x);
   mlir::Value matmul(mlir::Value x);
   mlir::Value matmulOp(mlir::Value x, int64_t columns);
   mlir::Value product(mlir::Value x, mlir::Value weight, bool transposed,
@@ -50,15 +52,24 @@ private:
   mlir::Value stage(mlir::Value x);
 
   /// This time the program deviates from what is usual.
-  bool deviates() { return nearMisses && random.chance(6); }
+  bool deviates() {
+    const bool now = nearMisses && random.chance(6);
+    deviated |= now;
+    return now;
+  }
   int64_t width() {
     return random.chance(70) ? random.pick<int64_t>({8, 16, 24, 32, 48, 72})
                              : random.pick<int64_t>({64, 128, 256});
   }
-  mlir::Value op(llvm::StringRef name, mlir::ValueRange operands,
-                 mlir::Type result,
-                 llvm::ArrayRef<mlir::NamedAttribute> attributes,
-                 llvm::ArrayRef<int32_t> segments);
+  /// Without segments, the op has one group of each operand.
+  mlir::Operation *op(llvm::StringRef name, mlir::ValueRange operands,
+                      mlir::TypeRange results,
+                      llvm::ArrayRef<mlir::NamedAttribute> attributes,
+                      llvm::ArrayRef<int32_t> segments = {});
+  /// What a row of x has one of, in the type of statistics.
+  mlir::RankedTensorType statisticType(mlir::Value x);
+  mlir::Value statisticInit(mlir::Value x);
+  mlir::NamedAttribute normAttr(llvm::StringRef name, bool rms);
   mlir::Attribute parse(const llvm::Twine &text) {
     return mlir::parseAttribute(text.str(), b.getContext());
   }
@@ -70,8 +81,10 @@ private:
   mlir::func::FuncOp function;
   mlir::FloatType storage;
   llvm::SmallVector<mlir::Value> activations; ///< made so far
+  llvm::SmallVector<mlir::Value> statistics;  ///< that the program returns
   llvm::SmallVector<mlir::DictionaryAttr> argumentAttributes;
   bool nearMisses = false, frozen = false, hasPlans = false;
+  bool deviated = false; ///< at least once
   bool executable = true;
   bool rowsJoined = false; ///< dynamic sizes are no longer all the same
 };

@@ -14,9 +14,11 @@
 #include "Executor.h"
 #include "Mutator.h"
 #include "Passes.h"
+#include "Reducer.h"
 #include "flashnorm/Register.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/Twine.h"
@@ -34,6 +36,8 @@
 
 using namespace flashnorm::fuzz;
 using llvm::StringRef;
+using mlir::ModuleOp;
+using mlir::OwningOpRef;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory category("flashnorm-fuzz options");
@@ -65,9 +69,39 @@ static cl::opt<unsigned> caseLimit("case-limit",
 static cl::opt<unsigned> seconds("seconds",
                                  cl::desc("start no worker after that"),
                                  cl::init(0), cl::cat(category));
+static cl::opt<uint64_t> maxFindings("max-findings",
+                                     cl::desc("stop after so many "
+                                              "(default: 0, no limit)"),
+                                     cl::cat(category));
 static cl::opt<std::string>
     output("output", cl::desc("folder for the programs of findings"),
            cl::cat(category));
+static cl::opt<bool> reduceFindings(
+    "reduce",
+    cl::desc("with --output: a smaller program, too, for each one whose "
+             "execution shows the finding"),
+    cl::cat(category));
+static cl::opt<std::string>
+    replay("replay", cl::desc("this program in place of made ones"),
+           cl::cat(category));
+static cl::opt<WrongRaise> wrongRaise(
+    "wrong-raise",
+    cl::desc("test of the fuzzer: norms of executed programs are raised with "
+             "this mistake, which it has to find"),
+    cl::init(WrongRaise::None),
+    cl::values(clEnumValN(WrongRaise::DropsEpsilon, "drops-epsilon",
+                          "without epsilon"),
+               clEnumValN(WrongRaise::EpsilonOutside, "epsilon-outside",
+                          "epsilon is added to the root"),
+               clEnumValN(WrongRaise::WrongLength, "wrong-length",
+                          "the sum is divided by N - 1"),
+               clEnumValN(WrongRaise::DropsMean, "drops-mean",
+                          "LayerNorm as RMSNorm"),
+               clEnumValN(WrongRaise::SwapsAffine, "swaps-affine",
+                          "weight and bias in each other's place"),
+               clEnumValN(WrongRaise::SwapsStatistics, "swaps-statistics",
+                          "mean and reciprocal root in each other's place")),
+    cl::cat(category));
 static cl::opt<bool> print("print",
                            cl::desc("print the programs, and run nothing"),
                            cl::cat(category));
@@ -79,12 +113,24 @@ static cl::opt<bool>
 static constexpr uint64_t casesPerWorker = 2000;
 static constexpr size_t programsPerBatch = 16;
 
+static void limitTime(unsigned limit) {
+  itimerval timer = {};
+  timer.it_value.tv_sec = limit;
+  setitimer(ITIMER_VIRTUAL, &timer, nullptr);
+}
+
+/// Enough has been found.
+static bool isDone(const Progress &progress) {
+  return maxFindings && progress.findings >= maxFindings;
+}
+
 namespace {
 class Fuzzer {
 public:
   Fuzzer(mlir::MLIRContext &context, const Corpus &corpus, Progress &progress)
       : context(context), corpus(corpus), progress(progress),
-        passes(context, progress), executor(context, progress, seed) {}
+        passes(context, progress),
+        executor(context, progress, seed, wrongRaise) {}
 
   /// Goes through the cases from `begin` to before `end`.
   void run(uint64_t begin, uint64_t end);
@@ -93,6 +139,8 @@ public:
 
 private:
   Program make(uint64_t index, Random &random);
+  void writeReduced(uint64_t index, const Finding &finding,
+                    const std::string &path);
   void runBatch();
 
   mlir::MLIRContext &context;
@@ -105,6 +153,17 @@ private:
 
 Program Fuzzer::make(uint64_t index, Random &random) {
   Random kind(~seed, index);
+  if (!replay.empty()) {
+    Program program;
+    program.module = mlir::parseSourceFile<mlir::ModuleOp>(replay, &context);
+    if (!program.module) // Said by the parser.
+      _exit(1);
+    program.mayFail = true;
+    program.roundedConstants = hasRoundedConstants(*program.module);
+    program.executable =
+        !program.module->getOps<mlir::FunctionOpInterface>().empty();
+    return program;
+  }
   if (!corpus.empty() && kind.chance(mutants))
     return corpus.mutate(random);
   Program program = generateProgram(context, random);
@@ -126,6 +185,41 @@ static void say(const std::string &line) {
   (void)written;
 }
 
+/// Runs `question` in a process of its own, as it may crash.
+static bool holdsInChild(llvm::function_ref<bool()> question) {
+  const pid_t child = fork();
+  if (child == 0)
+    _exit(question() ? 0 : 1);
+  int status = 1;
+  return child > 0 && waitpid(child, &status, 0) == child &&
+         WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void Fuzzer::writeReduced(uint64_t index, const Finding &finding,
+                          const std::string &path) {
+  Random random(seed, index);
+  Program program = make(index, random);
+  Program part;
+  part.roundedConstants = program.roundedConstants;
+  part.mutant = program.mutant;
+  OwningOpRef<ModuleOp> reduced = reduce(*program.module, [&](ModuleOp module) {
+    part.module = module.clone();
+    return holdsInChild([&] {
+      std::signal(SIGSEGV, SIG_DFL);
+      limitTime(caseLimit);
+      auto found = executor.check(part, index, finding.kind == "inaccurate");
+      return found && found->kind == finding.kind;
+    });
+  });
+  std::error_code code;
+  llvm::raw_fd_ostream file(path, code);
+  if (code)
+    return;
+  file << "// reduced from case " << index << " of seed " << seed << ": "
+       << finding.kind << '\n';
+  reduced->print(file);
+}
+
 void Fuzzer::report(uint64_t index, const Finding &finding) {
   const bool upstream = finding.kind == "upstream-crash";
   ++(upstream ? progress.upstream : progress.findings);
@@ -134,8 +228,12 @@ void Fuzzer::report(uint64_t index, const Finding &finding) {
       finding.message + "\n");
   if (output.empty())
     return;
-  std::string path = output + "/" + finding.kind + "-" + std::to_string(seed) +
-                     "-" + std::to_string(index) + ".mlir";
+  const std::string stem = output + "/" + finding.kind + "-" +
+                           std::to_string(seed) + "-" + std::to_string(index);
+  if (reduceFindings &&
+      (finding.kind == "mismatch" || finding.kind == "inaccurate"))
+    writeReduced(index, finding, stem + "-reduced.mlir");
+  const std::string path = stem + ".mlir";
   std::error_code code;
   llvm::raw_fd_ostream file(path, code);
   if (code)
@@ -155,17 +253,12 @@ void Fuzzer::report(uint64_t index, const Finding &finding) {
 
 void Fuzzer::runBatch() {
   for (const Executor::Result &result : executor.run())
-    report(result.index, result.finding);
-}
-
-static void limitTime(unsigned limit) {
-  itimerval timer = {};
-  timer.it_value.tv_sec = limit;
-  setitimer(ITIMER_VIRTUAL, &timer, nullptr);
+    if (!isDone(progress))
+      report(result.index, result.finding);
 }
 
 void Fuzzer::run(uint64_t begin, uint64_t end) {
-  for (uint64_t index = begin; index < end; ++index) {
+  for (uint64_t index = begin; index < end && !isDone(progress); ++index) {
     progress.index = index;
     progress.setWhere("generate");
     limitTime(caseLimit);
@@ -184,6 +277,8 @@ void Fuzzer::run(uint64_t begin, uint64_t end) {
       runBatch();
     }
   }
+  if (isDone(progress))
+    return;
   limitTime(programsPerBatch * caseLimit);
   runBatch();
 }
@@ -283,7 +378,7 @@ int main(int argc, char **argv) {
   };
   const uint64_t end = first + cases;
   for (uint64_t begin = first; begin < end;) {
-    if (seconds && elapsed() > seconds)
+    if ((seconds && elapsed() > seconds) || isDone(progress))
       break;
     const uint64_t stop = std::min<uint64_t>(begin + casesPerWorker, end);
     if (inProcess) {
@@ -326,7 +421,9 @@ int main(int argc, char **argv) {
                << " programs compiled to device code\n"
                << progress.rejected << " rejected with an error\n"
                << progress.executed << " executed and compared, "
-               << progress.executedFused << " of them with fused ops\n"
+               << progress.executedFused << " of them with fused ops, "
+               << progress.executedNearMisses << " near misses, "
+               << progress.executedMutants << " mutants\n"
                << progress.upstream
                << " times MLIR crashed or made invalid IR by itself\n"
                << progress.findings << " findings\n";

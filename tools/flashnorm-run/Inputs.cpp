@@ -92,6 +92,9 @@ static const InputKind inputKinds[] = {
     {"normal", shifted<0>},
     {"uniform",
      [](ElementRandom &r, int64_t, DataType) { return 2 * r.uniform() - 1; }},
+    // Squares as small as an epsilon.
+    {"small",
+     [](ElementRandom &r, int64_t, DataType) { return 2e-3 * r.normal(); }},
     {"mean-16", shifted<16>},
     {"large-mean", shifted<64>},
     {"mean-256", shifted<256>},

@@ -49,7 +49,7 @@ public:
 
   /// Why `root`, an element that a Rsqrt, Sqrt or Pow computes, does not belong
   /// to a norm. Nothing if there is no sum of squares below it.
-  std::optional<std::string> getReason(Element root);
+  std::optional<NearMiss> getReason(Element root);
 
   /// `op` is about to be erased.
   void forget(mlir::Operation *op);
@@ -66,17 +66,18 @@ private:
                                         bool inverse, bool allowWeight,
                                         Numerator numerator);
   std::optional<Element> selectInput(const RowStatistic &statistic,
-                                     Element numerator, std::string &why) const;
+                                     Element numerator, NearMiss &why) const;
   void explainSummands(const Node &sum);
+  static NearMiss getNoProduct();
   std::optional<NormMatch> explain(mlir::Operation *root, unsigned rank,
-                                   const std::string &why);
+                                   NearMiss why);
 
   bool preserveRounding;
   /// Of the match in progress.
   mlir::Type resultType;
   mlir::AffineMap place;
   /// For each root the reason of the match that got furthest.
-  llvm::DenseMap<mlir::Operation *, std::pair<unsigned, std::string>> reasons;
+  llvm::DenseMap<mlir::Operation *, std::pair<unsigned, NearMiss>> reasons;
 };
 
 } // namespace flashnorm

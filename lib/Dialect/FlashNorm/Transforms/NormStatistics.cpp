@@ -40,7 +40,7 @@ struct Statistic {
 /// The mean or reciprocal root that `element` is.
 static std::optional<Statistic> matchStatistic(Element element) {
   Node node = look(element);
-  std::string why;
+  NearMiss why;
   Node root = node;
   bool inverse = false;
   if (node.is(Kind::Recip)) {
@@ -168,6 +168,9 @@ StatisticsReport flashnorm::raiseStatistics(func::FuncOp function,
     if (source && (source == op || source->getParentOp() == op))
       statistic = matchStatistic(element);
     if (!statistic || statistic->isMean != (kind == StatisticKind::Mean))
+      return WalkResult::skip();
+    // Others need its size only.
+    if (llvm::all_of(result.getUsers(), llvm::IsaPred<tensor::DimOp>))
       return WalkResult::skip();
     SmallVector<Element> views;
     look(statistic->x, &views);

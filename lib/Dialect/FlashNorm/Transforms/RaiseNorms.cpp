@@ -15,6 +15,7 @@
 
 #include "NormBuilder.h"
 #include "NormStatistics.h"
+#include "RaisePreparation.h"
 #include "RowLoops.h"
 #include "flashnorm/Dialect/FlashNorm/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,6 +26,9 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include <array>
+#include <numeric>
 
 using namespace mlir;
 
@@ -92,7 +96,24 @@ static Value castTo(OpBuilder &builder, Value norm, Type type) {
   return tensor::CastOp::create(builder, norm.getLoc(), type, norm);
 }
 
+/// Whole words for each MissReason, in its order.
+static constexpr StringLiteral reasonNames[] = {
+    "between", "axis", "length",   "start",   "divisor", "square",
+    "epsilon", "root", "centring", "product", "type"};
+static constexpr unsigned numReasons = std::size(reasonNames);
+static_assert(numReasons == static_cast<unsigned>(MissReason::Type) + 1);
+
 namespace {
+
+/// Of one function.
+struct Counts {
+  unsigned raised = 0, statistics = 0;
+  std::array<unsigned, numReasons> declined = {};
+
+  unsigned getDeclined() const {
+    return std::accumulate(declined.begin(), declined.end(), 0u);
+  }
+};
 
 struct RaiseNorms : ::flashnorm::impl::RaiseNormsPassBase<RaiseNorms> {
   using ::flashnorm::impl::RaiseNormsPassBase<RaiseNorms>::RaiseNormsPassBase;
@@ -118,6 +139,7 @@ private:
   void raiseStatisticsOfNorms();
   void report(const NormMatch &match, Operation *root);
   void reportMisses();
+  void reportCounts();
 
   remark::RemarkOpts getRemark(StringRef name) {
     return remark::RemarkOpts::name(name)
@@ -127,6 +149,7 @@ private:
 
   NormMatcher matcher{/*preserveRounding=*/false};
   RowShapes rowShapes;
+  Counts counts;
   /// Ops of the worklist that are gone.
   DenseSet<Operation *> erased;
   /// Ops that a narrower form has replaced.
@@ -181,8 +204,7 @@ Value RaiseNorms::build(NormMatch match, Operation *last, Value reusableInit) {
 }
 
 void RaiseNorms::report(const NormMatch &match, Operation *root) {
-  ++numFound;
-  ++numRaised;
+  ++counts.raised;
   const RowStatistic &statistic = match.statistic;
   covered.insert(statistic.root);
   std::string text;
@@ -291,14 +313,14 @@ void RaiseNorms::reportMisses() {
     if (covered.contains(root))
       return;
     AffineMap place = getPlace(&getContext(), sizes, {});
-    std::optional<std::string> why =
+    std::optional<NearMiss> why =
         matcher.getReason({root->getResult(0), place});
     if (!why)
       return;
-    ++numFound;
-    ++numDeclined;
+    ++counts.declined[static_cast<unsigned>(why->reason)];
     remark::missed(getLocation(root), getRemark("NormNotRaised"))
-        << remark::add("sum of squares under a root is not raised: {0}", *why);
+        << remark::add("sum of squares under a root is not raised: {0}",
+                       why->text);
   };
   getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
@@ -350,8 +372,7 @@ void RaiseNorms::raiseCalls() {
               : LayerNormOp::create(builder, loc, type, x, getOperand(1),
                                     getOperand(2), init, norm.getEps(), cast)
                     .getOperation();
-    ++numFound;
-    ++numRaised;
+    ++counts.raised;
     remark::passed(loc, getRemark("NormRaised"))
         << remark::add("call of @{0} raised to {1} over {2} elements",
                        call.getCallee(), op->getName(), type.getShape().back());
@@ -367,7 +388,7 @@ void RaiseNorms::raiseStatisticsOfNorms() {
     for (auto [loc, text] : report.raised) {
       remark::passed(loc, getRemark("StatisticsRaised"))
           << remark::add("{0}", text);
-      ++numStatistics;
+      ++counts.statistics;
     }
     for (auto [loc, text] : report.declined)
       remark::missed(loc, getRemark("StatisticsNotRaised"))
@@ -378,7 +399,35 @@ void RaiseNorms::raiseStatisticsOfNorms() {
   }
 }
 
+void RaiseNorms::reportCounts() {
+  const unsigned declined = counts.getDeclined();
+  const unsigned found = counts.raised + declined;
+  numFound += found;
+  numRaised += counts.raised;
+  numStatistics += counts.statistics;
+  numDeclined += declined;
+  Statistic *const byReason[] = {
+      &numBetween, &numAxis, &numLength,   &numStart,   &numDivisor, &numSquare,
+      &numEpsilon, &numRoot, &numCentring, &numProduct, &numType};
+  static_assert(std::size(byReason) == numReasons);
+  std::string reasons;
+  llvm::raw_string_ostream os(reasons);
+  llvm::ListSeparator separator;
+  for (auto [statistic, name, count] :
+       llvm::zip_equal(byReason, reasonNames, counts.declined)) {
+    *statistic += count;
+    if (count)
+      os << separator << name << ' ' << count;
+  }
+  if (found)
+    remark::analysis(getOperation().getLoc(), getRemark("NormCounts"))
+        << remark::add("{0} found, {1} raised, {2} declined{3}", found,
+                       counts.raised, declined,
+                       declined ? " (" + reasons + ")" : reasons);
+}
+
 void RaiseNorms::runOnOperation() {
+  counts = {};
   raiseCalls();
   matcher = NormMatcher(preserveRounding);
   rowShapes = {};
@@ -386,6 +435,16 @@ void RaiseNorms::runOnOperation() {
   replacements.clear();
   norms.clear();
   covered.clear();
+  const bool hasRoots =
+      getOperation()
+          .walk([](Operation *op) {
+            return isRoot(op) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
+  if (!hasRoots)
+    return reportCounts();
+  decideChoices(getOperation());
+  splitFmas(getOperation());
   // Ops with a root, and those that are only copies, casts and arithmetic away
   // from one.
   DenseSet<Operation *> near;
@@ -415,4 +474,6 @@ void RaiseNorms::runOnOperation() {
   }
   raiseStatisticsOfNorms();
   reportMisses();
+  joinFmas(getOperation());
+  reportCounts();
 }

@@ -33,11 +33,12 @@ bool Precision::isNarrow() const {
   return narrowest && flashnorm::isNarrow(narrowest);
 }
 
-bool Precision::isTooNarrow(std::string &why) const {
+bool Precision::isTooNarrow(NearMiss &why) const {
   if (!narrowest || !flashnorm::isTooNarrow(narrowest))
     return false;
-  why = llvm::formatv("a value is rounded to {0}, narrower than bf16 and f16",
-                      narrowest);
+  why = {MissReason::Type,
+         llvm::formatv("a value is rounded to {0}, narrower than bf16 and f16",
+                       narrowest)};
   return true;
 }
 
@@ -113,39 +114,42 @@ static bool takeScale(Node &node, SmallVectorImpl<Scale> &scales,
 }
 
 static std::optional<Mean> matchMean(Element element, Precision &precision,
-                                     std::string &why) {
+                                     NearMiss &why) {
   SmallVector<Scale, 2> scales;
   Node sum = lookBehindRounding(element, precision);
   while (scales.size() < 2 && takeScale(sum, scales, precision)) {
   }
   if (!sum.is(Kind::Sum)) {
-    why = sum.op ? llvm::formatv("'{0}' comes between the sum and the root",
-                                 sum.op->getName())
-                       .str()
-                 : "a block argument stands where a sum is expected";
+    why = {MissReason::Between,
+           sum.op ? llvm::formatv("'{0}' comes between the sum and the root",
+                                  sum.op->getName())
+                        .str()
+                  : "a block argument stands where a sum is expected"};
     return std::nullopt;
   }
   if (sum.summedDims != 1) {
-    why = llvm::formatv("the sum runs over {0} dimensions", sum.summedDims);
+    why = {MissReason::Axis,
+           llvm::formatv("the sum runs over {0} dimensions", sum.summedDims)};
     return std::nullopt;
   }
   if (ShapedType::isDynamic(sum.terms)) {
-    why = "the normalised dimension is dynamic";
+    why = {MissReason::Length, "the normalised dimension is dynamic"};
     return std::nullopt;
   }
   if (sum.terms == 0) {
-    why = "the sum has no terms";
+    why = {MissReason::Length, "the sum has no terms"};
     return std::nullopt;
   }
   if (sum.args.size() == 2) {
     std::optional<Constant> init = getConstant(sum.args[1]);
     if (!init) {
-      why = "the sum does not start from a constant";
+      why = {MissReason::Start, "the sum does not start from a constant"};
       return std::nullopt;
     }
     if (init->value != 0) {
-      why = llvm::formatv("the sum starts from {0}, not from 0",
-                          printNumber(init->value));
+      why = {MissReason::Start,
+             llvm::formatv("the sum starts from {0}, not from 0",
+                           printNumber(init->value))};
       return std::nullopt;
     }
   }
@@ -157,21 +161,23 @@ static std::optional<Mean> matchMean(Element element, Precision &precision,
       term = summand.self;
   }
   if (scales.size() != 1) {
-    why = scales.empty() ? "the sum is not divided by its number of terms"
-                         : "the sum is scaled twice";
+    why = {MissReason::Divisor,
+           scales.empty() ? "the sum is not divided by its number of terms"
+                          : "the sum is scaled twice"};
     return std::nullopt;
   }
   if (!scales[0].isMeanOf(sum.terms)) {
-    why = llvm::formatv("the sum of {0} terms is {1} {2}", sum.terms,
-                        scales[0].inverse ? "divided by" : "multiplied by",
-                        printNumber(scales[0].constant.value));
+    why = {MissReason::Divisor,
+           llvm::formatv("the sum of {0} terms is {1} {2}", sum.terms,
+                         scales[0].inverse ? "divided by" : "multiplied by",
+                         printNumber(scales[0].constant.value))};
     return std::nullopt;
   }
   return Mean{term, sum.terms};
 }
 
 static std::optional<Element> matchSquare(Element element, Precision &precision,
-                                          std::string &why) {
+                                          NearMiss &why) {
   Node node = lookBehindRounding(element, precision);
   if (node.is(Kind::Pow)) {
     std::optional<Constant> exponent = getConstant(node.args[1]);
@@ -179,15 +185,16 @@ static std::optional<Element> matchSquare(Element element, Precision &precision,
       Node base = look(node.args[0]);
       return base.is(Kind::Abs) ? base.args[0] : node.args[0];
     }
-    why = exponent ? llvm::formatv("the exponent is {0}, not 2",
-                                   printNumber(exponent->value))
-                         .str()
-                   : "the exponent is not a constant";
+    why = {MissReason::Square, exponent
+                                   ? llvm::formatv("the exponent is {0}, not 2",
+                                                   printNumber(exponent->value))
+                                         .str()
+                                   : "the exponent is not a constant"};
     return std::nullopt;
   }
   if (node.is(Kind::Mul) && isSame(node.args[0], node.args[1]))
     return node.args[0];
-  why = "the summed value is not a square";
+  why = {MissReason::Square, "the summed value is not a square"};
   return std::nullopt;
 }
 
@@ -206,7 +213,7 @@ std::optional<Centered> flashnorm::matchCentered(Element element,
         mean = negated.args[0];
       }
   }
-  std::string why;
+  NearMiss why;
   if (!x.value)
     return std::nullopt;
   std::optional<Mean> found = matchMean(mean, seen, why);
@@ -224,7 +231,7 @@ bool flashnorm::isCentered(Element element) {
 std::optional<Centered> flashnorm::matchMeanOfRow(Element element,
                                                   Precision &precision) {
   Precision seen = precision;
-  std::string why;
+  NearMiss why;
   std::optional<Mean> mean = matchMean(element, seen, why);
   if (!mean)
     return std::nullopt;
@@ -235,7 +242,7 @@ std::optional<Centered> flashnorm::matchMeanOfRow(Element element,
 bool flashnorm::isMeanOf(Element element, const RowStatistic &statistic,
                          Precision &precision) {
   Precision seen = precision;
-  std::string why;
+  NearMiss why;
   std::optional<Mean> mean = matchMean(element, seen, why);
   if (!mean || mean->length != statistic.length ||
       !isSame(mean->term, statistic.x))
@@ -250,8 +257,7 @@ bool flashnorm::isMeanOf(Element element, const RowStatistic &statistic,
 
 /// The value whose reciprocal root `root` is, or with `inverse`, whose root.
 static std::optional<Element> getRadicand(const Node &root, bool inverse,
-                                          Precision &precision,
-                                          std::string &why) {
+                                          Precision &precision, NearMiss &why) {
   switch (root.kind) {
   case Kind::Rsqrt:
     if (!inverse)
@@ -273,22 +279,24 @@ static std::optional<Element> getRadicand(const Node &root, bool inverse,
     std::optional<Constant> exponent = getConstant(root.args[1]);
     if (exponent && exponent->value == (inverse ? 0.5 : -0.5))
       return root.args[0];
-    why = exponent ? llvm::formatv("the exponent of the root is {0}",
-                                   printNumber(exponent->value))
-                         .str()
-                   : "the exponent of the root is not a constant";
+    why = {MissReason::Root,
+           exponent ? llvm::formatv("the exponent of the root is {0}",
+                                    printNumber(exponent->value))
+                          .str()
+                    : "the exponent of the root is not a constant"};
     return std::nullopt;
   }
   default:
     break;
   }
-  why = "the numerator is multiplied by the root, not divided by it";
+  why = {MissReason::Root,
+         "the numerator is multiplied by the root, not divided by it"};
   return std::nullopt;
 }
 
 /// mean(x * x) - mean(x) * mean(x)
 static bool matchRawMoments(const Node &difference, RowStatistic &statistic) {
-  std::string why;
+  NearMiss why;
   Precision precision = statistic.precision;
   precision.see(difference.type);
   std::optional<Mean> squares = matchMean(difference.args[0], precision, why);
@@ -309,7 +317,7 @@ static bool matchRawMoments(const Node &difference, RowStatistic &statistic) {
 }
 
 std::optional<RowStatistic>
-flashnorm::matchRowStatistic(const Node &root, bool inverse, std::string &why) {
+flashnorm::matchRowStatistic(const Node &root, bool inverse, NearMiss &why) {
   RowStatistic statistic;
   statistic.root = root.op;
   statistic.precision.see(root.type);
@@ -328,12 +336,13 @@ flashnorm::matchRowStatistic(const Node &root, bool inverse, std::string &why) {
       variance = sum.args[1];
     }
     if (!eps) {
-      why = "epsilon is not a constant";
+      why = {MissReason::Epsilon, "epsilon is not a constant"};
       return std::nullopt;
     }
     if (!(eps->value >= 0) || !std::isfinite(eps->value)) {
-      why = llvm::formatv("epsilon is {0}, not finite and 0 or more",
-                          printNumber(eps->value));
+      why = {MissReason::Epsilon,
+             llvm::formatv("epsilon is {0}, not finite and 0 or more",
+                           printNumber(eps->value))};
       return std::nullopt;
     }
     // A negative zero adds what a zero adds.
@@ -352,7 +361,8 @@ flashnorm::matchRowStatistic(const Node &root, bool inverse, std::string &why) {
   if (difference.is(Kind::Sub) && matchRawMoments(difference, statistic))
     return statistic;
   if (sum.is(Kind::Max)) {
-    why = "the variance is clamped by a maximum instead of adding epsilon";
+    why = {MissReason::Epsilon,
+           "the variance is clamped by a maximum instead of adding epsilon"};
     return std::nullopt;
   }
 
@@ -383,7 +393,7 @@ static bool hasSumOfSquares(Element element, unsigned &budget) {
   Node node = look(element);
   if (node.is(Kind::Sum)) {
     Precision precision;
-    std::string why;
+    NearMiss why;
     SmallVector<Scale, 2> scales;
     Node term = lookBehindRounding(node.args[0], precision);
     while (scales.size() < 2 && takeScale(term, scales, precision)) {

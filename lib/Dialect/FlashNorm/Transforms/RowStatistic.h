@@ -13,9 +13,9 @@
 #ifndef FLASHNORM_LIB_DIALECT_FLASHNORM_TRANSFORMS_ROWSTATISTIC_H
 #define FLASHNORM_LIB_DIALECT_FLASHNORM_TRANSFORMS_ROWSTATISTIC_H
 
+#include "NearMiss.h"
 #include "ScalarFlow.h"
 #include "flashnorm/Dialect/FlashNorm/IR/FlashNorm.h"
-#include <string>
 
 namespace flashnorm {
 
@@ -27,7 +27,7 @@ struct Precision {
   bool isNarrow() const;
   /// Narrower than bf16 and f16: such a rounding is meant, and may not be left
   /// out. Says so in `why`.
-  bool isTooNarrow(std::string &why) const;
+  bool isTooNarrow(NearMiss &why) const;
 };
 bool isNarrow(mlir::Type type);
 bool isTooNarrow(mlir::Type type);
@@ -55,7 +55,7 @@ struct Centered {
 /// `root` is a Rsqrt, Sqrt or Pow; with `inverse`, the product is divided by
 /// it.
 std::optional<RowStatistic> matchRowStatistic(const Node &root, bool inverse,
-                                              std::string &why);
+                                              NearMiss &why);
 
 /// Roundings on the way are added to `precision` if `element` is centred.
 std::optional<Centered> matchCentered(Element element, Precision &precision);

@@ -367,10 +367,12 @@ bool Walk::stepScalar() {
     }
     return false;
   }
-  // A scalar operand that upstream has moved into the body.
+  // A scalar operand that upstream has moved into the body, or out of it.
   if (auto extract = dyn_cast<tensor::ExtractOp>(op))
-    return current.index && extract.getIndices().empty() &&
-           moveTo(extract.getTensor(), withResults(current.index, {}));
+    return extract.getIndices().empty() &&
+           moveTo(extract.getTensor(),
+                  current.index ? withResults(current.index, {})
+                                : AffineMap::get(0, 1, op->getContext()));
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp>(op)) {
     // Only for the sake of constants.
     if (casts == maxCasts)

@@ -70,6 +70,8 @@ static std::optional<Constant> getConstant(Element element, unsigned &budget) {
   case Kind::Neg:
   case Kind::Sqrt:
   case Kind::Mul:
+  case Kind::Add:
+  case Kind::Sub:
     for (Element arg : node.args) {
       std::optional<Constant> constant = ::getConstant(arg, budget);
       if (!constant)
@@ -84,6 +86,8 @@ static std::optional<Constant> getConstant(Element element, unsigned &budget) {
                  : node.is(Kind::Div)  ? values[0] / values[1]
                  : node.is(Kind::Neg)  ? -values[0]
                  : node.is(Kind::Sqrt) ? std::sqrt(values[0])
+                 : node.is(Kind::Add)  ? values[0] + values[1]
+                 : node.is(Kind::Sub)  ? values[0] - values[1]
                                        : values[0] * values[1];
   return Constant{roundTo(value, node.type), node.type};
 }

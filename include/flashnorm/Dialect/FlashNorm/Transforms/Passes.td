@@ -54,7 +54,7 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
 
     Values are followed, not op names: linalg.generic with any grouping of the
     arithmetic into bodies (before or after elementwise fusion), named ops, tosa,
-    arith and math on tensors, in any mixture; broadcasts, transposes, reshapes
+    arith and math on tensors, math.fma, in any mixture; broadcasts, transposes, reshapes
     and exact casts are looked through, so that statistics may be of a view with
     collapsed rows. Squares, means and reciprocal roots are known in their usual
     spellings. LayerNorm is RMSNorm of a centred value, or that with the difference
@@ -71,6 +71,11 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
                   outs(%e, %s : tensor<8x64xf32>, tensor<8xf32>)
                   {eps = 1.000000e-05 : f64} -> tensor<8x64xf32>, tensor<8xf32>
     ```
+
+    Where a function has roots, choices that are known are made first: an
+    arith.select by a comparison of constants, as jax guards a variance, and the
+    scf.if that tosa-to-linalg makes of a dynamic size, where that has the value
+    that is wanted.
 
     A row may be several trailing dimensions of static size: it is collapsed into
     one for the norm op, and expanded again. Where the type of x or of a weight
@@ -100,7 +105,10 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
     Remarks (category `flashnorm-raise-norms`): `NormRaised`; `NormNotRaised`,
     with the condition that does not hold, for each root of a sum of squares that
     no norm has used; `StatisticsRaised`, and `StatisticsNotRaised` for what is
-    read in front of its norm.
+    read in front of its norm; `NormCounts`, an analysis, for each function in
+    which a norm or a near miss was found: how many, how many of them raised, and
+    how many declined for which reason. The counts of the whole run are the pass's
+    statistics, which `--mlir-pass-statistics` prints if LLVM was built to count.
   }];
   let dependentDialects = ["::flashnorm::FlashNormDialect",
                            "::mlir::arith::ArithDialect",
@@ -113,7 +121,19 @@ def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
     Statistic<"numFound", "found", "Number of roots of sums of squares">,
     Statistic<"numRaised", "raised", "Number of norms raised">,
     Statistic<"numStatistics", "statistics", "Number of statistics raised">,
-    Statistic<"numDeclined", "declined", "Number of such roots left alone">];
+    Statistic<"numDeclined", "declined", "Number of such roots left alone">,
+    // One for each MissReason.
+    Statistic<"numBetween", "declined-between", "... for an op in between">,
+    Statistic<"numAxis", "declined-axis", "... for the dimensions of the row">,
+    Statistic<"numLength", "declined-length", "... for the length of the row">,
+    Statistic<"numStart", "declined-start", "... for the start of the sum">,
+    Statistic<"numDivisor", "declined-divisor", "... for the sum's divisor">,
+    Statistic<"numSquare", "declined-square", "... for what is summed">,
+    Statistic<"numEpsilon", "declined-epsilon", "... for epsilon">,
+    Statistic<"numRoot", "declined-root", "... for the root">,
+    Statistic<"numCentring", "declined-centring", "... for what is centred">,
+    Statistic<"numProduct", "declined-product", "... for want of a product">,
+    Statistic<"numType", "declined-type", "... for a type">];
 }
 
 def RaiseMatmulsPass : Pass<"flashnorm-raise-matmuls", "::mlir::func::FuncOp"> {
