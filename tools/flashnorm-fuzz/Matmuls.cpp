@@ -74,7 +74,8 @@ Value ProgramGenerator::matmulOp(Value x, int64_t columns) {
   const bool layer = random.chance(50);
   if (post && layer && random.chance(50))
     segments[7] = add(true, vectorOperand(columns, type));
-  if (random.chance(5))
+  const bool hasStatistics = !post && random.chance(25);
+  if (!hasStatistics && random.chance(5))
     segments[8] = add(true, argument({}, b.getF32Type()));
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), x);
   sizes.back() = b.getIndexAttr(columns);
@@ -86,7 +87,6 @@ Value ProgramGenerator::matmulOp(Value x, int64_t columns) {
     results.push_back(results[0]);
     ++segments[9];
   }
-  const bool hasStatistics = !post && random.chance(25);
   if (hasStatistics) {
     operands.push_back(statisticInit(x));
     results.push_back(statisticType(x));
@@ -114,7 +114,7 @@ Value ProgramGenerator::matmulOp(Value x, int64_t columns) {
         "roundings", parse("#flashnorm.roundings<" +
                            Twine(steps[random.below(steps.size())]) + " = " +
                            Twine(random.pick({"bf16", "f16"})) + ">")));
-  if (random.chance(5))
+  if (!hasStatistics && random.chance(5))
     attributes.push_back(b.getNamedAttr(
         "saturate",
         TypeAttr::get(random.chance(50)

@@ -82,6 +82,7 @@ func.func @not_frozen(%x: tensor<8x64xbf16>, %u: tensor<64x16xbf16> {flashnorm.f
 // REMARK: Function=types | {{.*}}stay apart: the result types differ
 // REMARK: Function=biases | {{.*}}stay apart: one has a bias, or one of another type
 // REMARK: Function=norms | {{.*}}stay apart: the norms before them differ
+// REMARK: Function=no_rows | {{.*}}stay apart: one has no rows or columns
 func.func @layouts(%x: tensor<8x16xbf16>, %u: tensor<16x16xbf16> {flashnorm.frozen}, %init: tensor<8x16xbf16>) -> (tensor<8x16xbf16>, tensor<8x16xbf16>) {
   %a = flashnorm.matmul ins(%x, %u : tensor<8x16xbf16>, tensor<16x16xbf16>) outs(%init : tensor<8x16xbf16>) -> tensor<8x16xbf16>
   %b = flashnorm.matmul ins(%x, %u : tensor<8x16xbf16>, tensor<16x16xbf16>) outs(%init : tensor<8x16xbf16>) {transpose_weight} -> tensor<8x16xbf16>
@@ -101,4 +102,9 @@ func.func @norms(%x: tensor<8x16xbf16>, %u: tensor<16x16xbf16> {flashnorm.frozen
   %a = flashnorm.matmul ins(%x, %u : tensor<8x16xbf16>, tensor<16x16xbf16>) outs(%init : tensor<8x16xbf16>) -> tensor<8x16xbf16>
   %b = flashnorm.matmul ins(%x, %u : tensor<8x16xbf16>, tensor<16x16xbf16>) outs(%init : tensor<8x16xbf16>) {pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>} -> tensor<8x16xbf16>
   return %a, %b : tensor<8x16xbf16>, tensor<8x16xbf16>
+}
+func.func @no_rows(%x: tensor<0x16xbf16>, %u: tensor<16x16xbf16> {flashnorm.frozen}, %init: tensor<0x16xbf16>) -> (tensor<0x16xbf16>, tensor<0x16xbf16>) {
+  %a = flashnorm.matmul ins(%x, %u : tensor<0x16xbf16>, tensor<16x16xbf16>) outs(%init : tensor<0x16xbf16>) -> tensor<0x16xbf16>
+  %b = flashnorm.matmul ins(%x, %u : tensor<0x16xbf16>, tensor<16x16xbf16>) outs(%init : tensor<0x16xbf16>) -> tensor<0x16xbf16>
+  return %a, %b : tensor<0x16xbf16>, tensor<0x16xbf16>
 }

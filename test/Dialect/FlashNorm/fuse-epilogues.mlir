@@ -356,3 +356,23 @@ func.func @unit_dimension_at_zero(%x: tensor<1x?x64xbf16>, %w: tensor<64x32xbf16
   } -> tensor<1x?x32xbf16>
   return %s : tensor<1x?x32xbf16>
 }
+
+// -----
+
+// A residual of whose rows less is known than of the result's.
+// CHECK-LABEL: func @residual_of_unknown_rows
+// CHECK-SAME: %[[R:[a-z0-9]+]]: tensor<1x?x32xf32>
+// CHECK: %[[CAST:.*]] = tensor.cast %[[R]] : tensor<1x?x32xf32> to tensor<1x2x32xf32>
+// CHECK: %[[FLAT:.*]] = tensor.collapse_shape %[[CAST]] {{\[\[}}0, 1], [2]] : tensor<1x2x32xf32> into tensor<2x32xf32>
+// CHECK: flashnorm.matmul {{.*}} residual(%[[FLAT]] : tensor<2x32xf32>)
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+func.func @residual_of_unknown_rows(%x: tensor<2x64xbf16>, %w: tensor<64x32xbf16>, %r: tensor<1x?x32xf32>, %e: tensor<2x32xf32>, %o: tensor<1x2x32xf32>) -> tensor<1x2x32xf32> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<2x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<2x32xf32>) -> tensor<2x32xf32>
+  %b = tensor.expand_shape %y [[0, 1], [2]] output_shape [1, 2, 32] : tensor<2x32xf32> into tensor<1x2x32xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%b, %r : tensor<1x2x32xf32>, tensor<1x?x32xf32>) outs(%o : tensor<1x2x32xf32>) {
+  ^bb0(%i0: f32, %i1: f32, %out: f32):
+    %t = arith.addf %i0, %i1 : f32
+    linalg.yield %t : f32
+  } -> tensor<1x2x32xf32>
+  return %s : tensor<1x2x32xf32>
+}

@@ -19,7 +19,7 @@
 // A plain matmul; the automatic family is wgmma on sm_90a, mma_sync elsewhere.
 // CHECK-LABEL: func @gemm(
 // SM80:          #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync, tile =
-// SM90A:         #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [128, 256, 64], warps = [2, 1], stages = 4>
+// SM90A:         #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [64, 256, 64], warps = [1, 1], stages = 5, schedule = ping_pong, cluster = [2, 1, 1]>
 func.func @gemm(%x: tensor<8192x4096xbf16>, %w: tensor<4096x4096xbf16>,
                 %init: tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16> {
   %y = flashnorm.matmul ins(%x, %w : tensor<8192x4096xbf16>, tensor<4096x4096xbf16>)

@@ -38,6 +38,10 @@ struct ConcatMatmuls : ::flashnorm::impl::ConcatMatmulsPassBase<ConcatMatmuls> {
 static std::string checkPart(func::FuncOp entry, MatmulOp op) {
   if (op.getPlan())
     return "one carries a plan";
+  // There are no slices of nothing.
+  if (llvm::is_contained(
+          cast<ShapedType>(op->getResult(0).getType()).getShape(), 0))
+    return "one has no rows or columns";
   if (op.getResidual() || op.getPostNorm() || op.getInits().size() > 1 ||
       op.getColumnSums() || op.getGlu())
     return "one has a residual, a post-norm, a second result, column_sums or a "

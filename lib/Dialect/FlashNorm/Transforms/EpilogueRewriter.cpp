@@ -30,11 +30,23 @@ RankedTensorType flashnorm::withElementType(Value value, Type elementType) {
   return RankedTensorType::get(type.getShape(), elementType);
 }
 
+/// The shape of `like` with the elements of `value`: what is known of sizes may
+/// differ between values that an op combines.
+static Value castToShapeOf(RewriterBase &rewriter, Location loc, Value value,
+                           Value like) {
+  RankedTensorType type =
+      withElementType(like, getElementTypeOrSelf(value.getType()));
+  if (value.getType() == type)
+    return value;
+  return tensor::CastOp::create(rewriter, loc, type, value);
+}
+
 Value flashnorm::replay(RewriterBase &rewriter, Location loc, Value value,
                         ArrayRef<Operation *> reshapes) {
   Type elementType = getElementTypeOrSelf(value.getType());
   for (Operation *reshape : reshapes) {
     RankedTensorType type = withElementType(reshape->getResult(0), elementType);
+    value = castToShapeOf(rewriter, loc, value, reshape->getOperand(0));
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape))
       value = tensor::ExpandShapeOp::create(rewriter, loc, type, value,
                                             expand.getReassociationIndices(),
@@ -54,6 +66,7 @@ Value flashnorm::undo(RewriterBase &rewriter, Location loc, Value value,
   for (Operation *reshape : llvm::reverse(reshapes)) {
     Value before = reshape->getOperand(0);
     RankedTensorType type = withElementType(before, elementType);
+    value = castToShapeOf(rewriter, loc, value, reshape->getResult(0));
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape)) {
       // The common exporter reshapes the residual on its way in, too.
       auto same = value.getDefiningOp<tensor::ExpandShapeOp>();
