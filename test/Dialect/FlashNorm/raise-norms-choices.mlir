@@ -159,3 +159,117 @@ func.func @first_row_repeated(%x: tensor<?x64xf32>, %other: index) -> tensor<?x6
   %y = math.rsqrt %xs : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
+
+// The sum of x and z has been computed: they have as many rows.
+// CHECK-LABEL: func @repeated_to_rows_of_a_sum(
+// CHECK-SAME:    %[[X:.+]]: tensor<?x64xf32>, %[[Z:.+]]: tensor<?x64xf32>
+// CHECK-NOT:     scf.if
+// CHECK:         math.rsqrt %[[X]]
+func.func @repeated_to_rows_of_a_sum(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %rows = tensor.dim %x, %c0 : tensor<?x64xf32>
+  %rows1 = tensor.dim %z, %c0 : tensor<?x64xf32>
+  %init = tensor.empty(%rows) : tensor<?x64xf32>
+  %sum = linalg.add ins(%x, %z : tensor<?x64xf32>, tensor<?x64xf32>) outs(%init : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %target = arith.maxui %rows, %rows1 : index
+  %one = arith.cmpi eq, %rows1, %c1 : index
+  %xs = scf.if %one -> (tensor<?x64xf32>) {
+    %e = tensor.empty(%target) : tensor<?x64xf32>
+    %repeated = linalg.generic {indexing_maps = [#first, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?x64xf32>) outs(%e : tensor<?x64xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<?x64xf32>
+    scf.yield %repeated : tensor<?x64xf32>
+  } else {
+    scf.yield %x : tensor<?x64xf32>
+  }
+  %y = math.rsqrt %xs : tensor<?x64xf32>
+  return %y, %sum : tensor<?x64xf32>, tensor<?x64xf32>
+}
+
+// Here the sum may not be computed, or only afterwards.
+// CHECK-LABEL: func @repeated_before_the_sum(
+// CHECK:         arith.cmpi
+// CHECK:         %[[XS:.+]] = scf.if
+// CHECK:         math.rsqrt %[[XS]]
+func.func @repeated_before_the_sum(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>, %c: i1) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %rows = tensor.dim %x, %c0 : tensor<?x64xf32>
+  %rows1 = tensor.dim %z, %c0 : tensor<?x64xf32>
+  %init = tensor.empty(%rows) : tensor<?x64xf32>
+  %sum = scf.if %c -> (tensor<?x64xf32>) {
+    %both = linalg.add ins(%x, %z : tensor<?x64xf32>, tensor<?x64xf32>) outs(%init : tensor<?x64xf32>) -> tensor<?x64xf32>
+    scf.yield %both : tensor<?x64xf32>
+  } else {
+    scf.yield %x : tensor<?x64xf32>
+  }
+  %target = arith.maxui %rows, %rows1 : index
+  %one = arith.cmpi eq, %rows, %c1 : index
+  %xs = scf.if %one -> (tensor<?x64xf32>) {
+    %e = tensor.empty(%target) : tensor<?x64xf32>
+    %repeated = linalg.generic {indexing_maps = [#first, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?x64xf32>) outs(%e : tensor<?x64xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<?x64xf32>
+    scf.yield %repeated : tensor<?x64xf32>
+  } else {
+    scf.yield %x : tensor<?x64xf32>
+  }
+  %y = math.rsqrt %xs : tensor<?x64xf32>
+  %last = linalg.add ins(%sum, %y : tensor<?x64xf32>, tensor<?x64xf32>) outs(%init : tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %y, %last : tensor<?x64xf32>, tensor<?x64xf32>
+}
+
+// A column, repeated without the dimension of one element that it has.
+// CHECK-LABEL: func @repeated_column(
+// CHECK-SAME:    %[[X:.+]]: tensor<?x?x1xf32>
+// CHECK-NOT:     scf.if
+// CHECK:         math.rsqrt %[[X]]
+func.func @repeated_column(%x: tensor<?x?x1xf32>) -> tensor<?x?x1xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %batch = tensor.dim %x, %c0 : tensor<?x?x1xf32>
+  %rows = tensor.dim %x, %c1 : tensor<?x?x1xf32>
+  %one = arith.cmpi eq, %rows, %c1 : index
+  %xs = scf.if %one -> (tensor<?x?x1xf32>) {
+    %flat = tensor.collapse_shape %x [[0], [1, 2]] : tensor<?x?x1xf32> into tensor<?x?xf32>
+    %e = tensor.empty(%batch, %rows) : tensor<?x?xf32>
+    %repeated = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, 0)>, #id], iterator_types = ["parallel", "parallel"]} ins(%flat : tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<?x?xf32>
+    %column = tensor.expand_shape %repeated [[0], [1, 2]] output_shape [%batch, %rows, 1] : tensor<?x?xf32> into tensor<?x?x1xf32>
+    scf.yield %column : tensor<?x?x1xf32>
+  } else {
+    scf.yield %x : tensor<?x?x1xf32>
+  }
+  %y = math.rsqrt %xs : tensor<?x?x1xf32>
+  return %y : tensor<?x?x1xf32>
+}
+
+// What is expanded may come out in another shape.
+// CHECK-LABEL: func @repeated_in_another_shape(
+// CHECK:         %[[XS:.+]] = scf.if
+// CHECK:         math.rsqrt %[[XS]]
+func.func @repeated_in_another_shape(%x: tensor<?x?xf32>, %rows: index, %columns: index) -> tensor<?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %flat = tensor.collapse_shape %x [[0, 1]] : tensor<?x?xf32> into tensor<?xf32>
+  %size = tensor.dim %flat, %c0 : tensor<?xf32>
+  %one = arith.cmpi eq, %size, %c1 : index
+  %xs = scf.if %one -> (tensor<?x?xf32>) {
+    %e = tensor.empty(%size) : tensor<?xf32>
+    %repeated = linalg.generic {indexing_maps = [affine_map<(d0) -> (0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%flat : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<?xf32>
+    %shaped = tensor.expand_shape %repeated [[0, 1]] output_shape [%rows, %columns] : tensor<?xf32> into tensor<?x?xf32>
+    scf.yield %shaped : tensor<?x?xf32>
+  } else {
+    scf.yield %x : tensor<?x?xf32>
+  }
+  %y = math.rsqrt %xs : tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}

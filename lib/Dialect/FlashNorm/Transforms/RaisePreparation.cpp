@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/IntEqClasses.h"
 
 using namespace mlir;
 using namespace flashnorm;
@@ -43,13 +44,53 @@ public:
   Size get(OpFoldResult size, unsigned depth = 0);
   Size get(Value tensor, int64_t dim, unsigned depth = 0);
 
+  /// From now on `op`, which has been executed, says what sizes are the same:
+  /// those of its operands along one loop.
+  void learn(linalg::LinalgOp op);
+  bool areSame(const Size &lhs, const Size &rhs);
+
 private:
   Size find(Value index, unsigned depth);
   Size find(Value tensor, int64_t dim, unsigned depth);
+  unsigned getClass(const Size &size);
 
   DenseMap<std::pair<Value, int64_t>, Size> known;
+  // Sizes and numbers, which have no value.
+  DenseMap<std::pair<Value, int64_t>, unsigned> classes;
+  llvm::IntEqClasses same;
 };
 } // namespace
+
+unsigned Sizes::getClass(const Size &size) {
+  auto [entry, isNew] = classes.try_emplace(
+      {size.value, size.number.value_or(size.dim)}, classes.size());
+  if (isNew)
+    same.grow(classes.size());
+  return entry->second;
+}
+
+bool Sizes::areSame(const Size &lhs, const Size &rhs) {
+  return lhs == rhs ||
+         same.findLeader(getClass(lhs)) == same.findLeader(getClass(rhs));
+}
+
+void Sizes::learn(linalg::LinalgOp op) {
+  SmallVector<std::optional<Size>> loops(op.getNumLoops());
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      if (!loop)
+        continue;
+      const Size size = get(operand.get(), dim);
+      std::optional<Size> &first = loops[loop.getPosition()];
+      if (!first)
+        first = size;
+      else if (!(*first == size))
+        same.join(getClass(*first), getClass(size));
+    }
+  }
+}
 
 Size Sizes::get(OpFoldResult size, unsigned depth) {
   if (std::optional<int64_t> number = getConstantIntValue(size))
@@ -78,7 +119,7 @@ Size Sizes::find(Value index, unsigned depth) {
   // Of two sizes of which none is greater.
   if (auto max = index.getDefiningOp<arith::MaxUIOp>()) {
     Size lhs = get(OpFoldResult(max.getLhs()), depth);
-    if (lhs == get(OpFoldResult(max.getRhs()), depth))
+    if (areSame(lhs, get(OpFoldResult(max.getRhs()), depth)))
       return lhs;
   }
   return {std::nullopt, index, -1};
@@ -103,8 +144,9 @@ static std::optional<std::pair<Value, int64_t>> stepBack(Value tensor,
   if (!collapse)
     return std::nullopt;
   // The only dimension of its group that may have several elements.
+  const ReassociationIndices group = collapse.getReassociationIndices()[dim];
   std::optional<int64_t> source;
-  for (int64_t each : collapse.getReassociationIndices()[dim]) {
+  for (int64_t each : group) {
     if (collapse.getSrcType().getDimSize(each) == 1)
       continue;
     if (source)
@@ -133,12 +175,10 @@ Size Sizes::find(Value tensor, int64_t dim, unsigned depth) {
 // Choices
 //===----------------------------------------------------------------------===//
 
-/// The dimension along which `op` repeats the first element of `source`, all
+/// The dimension along which `op` repeats the first element of its operand, all
 /// others copied in their place.
-static std::optional<int64_t> getRepeatedDim(linalg::GenericOp op,
-                                             Value source) {
+static std::optional<int64_t> getRepeatedDim(linalg::GenericOp op) {
   if (!op || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
-      op.getDpsInputOperand(0)->get() != source ||
       op.getNumReductionLoops() != 0)
     return std::nullopt;
   Block *body = op.getBody();
@@ -158,6 +198,24 @@ static std::optional<int64_t> getRepeatedDim(linalg::GenericOp op,
   return repeated;
 }
 
+/// Whether `tensor` is `source` as `view` expands it; `source` itself, without.
+static bool isViewOf(Value tensor, Value source, tensor::ExpandShapeOp view) {
+  if (!view)
+    return tensor == source;
+  // Otherwise one group can be expanded in two ways.
+  for (ArrayRef<int64_t> group : view.getReassociationIndices())
+    if (llvm::count_if(group, [&](int64_t dim) {
+          return view.getResultType().isDynamicDim(dim);
+        }) > 1)
+      return false;
+  auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>();
+  if (expand && expand.getSrc() == source)
+    return expand.getReassociation() == view.getReassociation();
+  auto collapse = source.getDefiningOp<tensor::CollapseShapeOp>();
+  return collapse && collapse.getSrc() == tensor &&
+         collapse.getReassociation() == view.getReassociation();
+}
+
 /// The tensor that `op` returns: in `else` as it is, in `then` repeated, which
 /// changes nothing as it has that many rows; null if it is not so.
 static Value getUnchanged(scf::IfOp op, Sizes &sizes) {
@@ -169,19 +227,18 @@ static Value getUnchanged(scf::IfOp op, Sizes &sizes) {
       !llvm::hasSingleElement(*op.elseBlock()) ||
       kept.getType() != op.getResult(0).getType())
     return {};
-  Value made = op.thenYield().getOperand(0), source = kept;
-  // Both without the dimensions that upstream has folded away.
-  auto madeView = made.getDefiningOp<tensor::ExpandShapeOp>();
-  auto sourceView = source.getDefiningOp<tensor::ExpandShapeOp>();
-  if (madeView && sourceView &&
-      madeView.getReassociation() == sourceView.getReassociation()) {
-    made = madeView.getSrc();
-    source = sourceView.getSrc();
-  }
+  Value made = op.thenYield().getOperand(0);
+  // Upstream folds dimensions away around the op.
+  auto view = made.getDefiningOp<tensor::ExpandShapeOp>();
+  if (view)
+    made = view.getSrc();
   auto repeat = made.getDefiningOp<linalg::GenericOp>();
-  std::optional<int64_t> dim = getRepeatedDim(repeat, source);
+  std::optional<int64_t> dim = getRepeatedDim(repeat);
   if (!dim || !llvm::all_of(op.thenBlock()->without_terminator(),
                             [](Operation &each) { return isPure(&each); }))
+    return {};
+  Value source = repeat.getDpsInputOperand(0)->get();
+  if (!isViewOf(kept, source, view))
     return {};
   // `if` there is one row...
   auto compare = op.getCondition().getDefiningOp<arith::CmpIOp>();
@@ -191,10 +248,11 @@ static Value getUnchanged(scf::IfOp op, Sizes &sizes) {
   const Size one{1, {}, -1};
   const Size lhs = sizes.get(OpFoldResult(compare.getLhs()));
   const Size rhs = sizes.get(OpFoldResult(compare.getRhs()));
-  if (!(lhs == rows && rhs == one) && !(lhs == one && rhs == rows))
+  if (!(sizes.areSame(lhs, rows) && rhs == one) &&
+      !(lhs == one && sizes.areSame(rhs, rows)))
     return {};
   // ... and one is wanted.
-  return sizes.get(made, *dim) == rows ? kept : Value();
+  return sizes.areSame(sizes.get(made, *dim), rows) ? kept : Value();
 }
 
 /// Which of its operands `select` is; null if that is not known.
@@ -238,15 +296,26 @@ static Value getChosen(arith::SelectOp select) {
 }
 
 void flashnorm::decideChoices(Operation *root) {
-  // In the order of the program: sizes and conditions may depend on others.
-  SmallVector<Operation *> choices;
+  // In the order of the program: sizes and conditions may depend on others, and
+  // an op outside of all choices is executed before those that follow.
+  SmallVector<Operation *> ops;
+  bool anyChoices = false;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<scf::IfOp, arith::SelectOp>(op))
-      choices.push_back(op);
+    const bool isChoice = isa<scf::IfOp, arith::SelectOp>(op);
+    anyChoices |= isChoice;
+    if (isChoice || (isa<linalg::LinalgOp>(op) && op->getParentOp() == root &&
+                     op->getBlock()->isEntryBlock()))
+      ops.push_back(op);
   });
+  if (!anyChoices)
+    return;
   Sizes sizes;
   SmallVector<Operation *> decided;
-  for (Operation *op : choices) {
+  for (Operation *op : ops) {
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+      sizes.learn(linalgOp);
+      continue;
+    }
     auto ifOp = dyn_cast<scf::IfOp>(op);
     Value same =
         ifOp ? getUnchanged(ifOp, sizes) : getChosen(cast<arith::SelectOp>(op));
