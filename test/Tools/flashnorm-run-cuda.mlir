@@ -10,7 +10,7 @@
 // CHECK: launch wide_tile_128x256 grid
 // CHECK: @linear_norm, seed 0, 1 launches on Fake device
 // CHECK: result 0: bf16 [200, 128]
-// CHECK: FAIL: 25600 elements are NaN or infinite where f64 is not, the first at [0, 0]
+// CHECK: FAIL: 25600 elements are NaN or infinite where f64 and the original are not, the first at [0, 0]
 
 // TIME: launch wide_tile_128x256 grid
 // TIME: 1 launches on Fake device

@@ -13,6 +13,8 @@
 // RUN: %{run} --device=cpu --entry=first --passes=no-such-pass 2>&1 | FileCheck %s --check-prefix=PASSES
 // PASSES: 'no-such-pass' does not refer to a registered pass or pass pipeline
 // PASSES: error: --passes='no-such-pass' is not a list of passes
+// RUN: %{run} --device=cpu --entry=first --passes=canonicalize, 2>&1 | FileCheck %s --check-prefix=COMMA
+// COMMA: error: --passes='canonicalize,' is not a list of passes
 // RUN: %{run} --rows=abc 2>&1 | FileCheck %s --check-prefix=VALUE
 // VALUE: 'abc' value invalid
 // VALUE: error: a value is not legal, see above
@@ -42,13 +44,19 @@
 // TWICE: error: --arg=1:normal: argument 1 was given before
 
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=MISSING
-// MISSING: error: --entry is missing; the module has @first, @integers, @scalar, @nothing
+// MISSING: error: --entry is missing; the module has @first, @integers, @scalar, @bytes, @nothing
 // RUN: %{run} --entry=hidden 2>&1 | FileCheck %s --check-prefix=ENTRY
-// ENTRY: error: entry @hidden is unknown; the module has @first, @integers, @scalar, @nothing
+// ENTRY: error: entry @hidden is private, and only public functions can be called; the module has @first, @integers, @scalar, @bytes, @nothing
+// RUN: %{run} --entry=declared 2>&1 | FileCheck %s --check-prefix=DECLARED
+// DECLARED: error: entry @declared is a declaration, without a body; the module has
+// RUN: %{run} --entry=absent 2>&1 | FileCheck %s --check-prefix=ABSENT
+// ABSENT: error: entry @absent is unknown; the module has
 // RUN: %{run} --entry=integers 2>&1 | FileCheck %s --check-prefix=INTEGERS
 // INTEGERS: error: @integers: argument 1 has type tensor<4xi32>; only ranked tensors of bf16, f16, f32 and f64 can be run
 // RUN: %{run} --entry=scalar 2>&1 | FileCheck %s --check-prefix=SCALAR
 // SCALAR: error: @scalar: result 0 has type f32; only ranked tensors
+// RUN: %{run} --entry=bytes 2>&1 | FileCheck %s --check-prefix=BYTES
+// BYTES: error: @bytes: result 0 has type tensor<4xf8E4M3FN>; only ranked tensors of bf16, f16, f32 and f64 can be run; return it as f32, after an arith.extf
 
 // RUN: %{run} --entry=nothing 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: flashnorm-run %s --device=cpu --entry=nothing --compare=none | FileCheck %s --check-prefix=RUNS --implicit-check-not=PASS
@@ -61,7 +69,10 @@
 // ONE: error: --input={{.*}}.npy is for one argument, but 2 are neither frozen nor given; use --arg
 // RUN: %python %S/../Runtime/Inputs/make_npy.py %t.npy "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }" 00000000000000000000000000000000
 // RUN: %{run} --entry=first --arg=0:%t.npy 2>&1 | FileCheck %s --check-prefix=SHAPE
-// SHAPE: error: {{.*}}.npy: f32 [2, 2] does not fit argument 0 of 4xf32
+// SHAPE: error: {{.*}}.npy has f32 [2, 2]; argument 0 needs f32 [4]{{$}}
+// RUN: %python %S/../Runtime/Inputs/make_npy.py %t.f16.npy "{'descr': '<f2', 'fortran_order': False, 'shape': (4,), }" 0000000000000000
+// RUN: %{run} --entry=first --arg=0:%t.f16.npy 2>&1 | FileCheck %s --check-prefix=TYPE
+// TYPE: error: {{.*}}.npy has f16 [4]; argument 0 needs f32 [4], in NumPy float32
 // RUN: env LD_LIBRARY_PATH= not flashnorm-run %s --entry=first --device=cuda --output=%t 2>&1 | FileCheck %s --check-prefix=DRIVER
 // DRIVER: {{error: no CUDA driver|@first}}
 
@@ -81,6 +92,10 @@ func.func @scalar(%x: tensor<4xf32>) -> f32 {
   %c0 = arith.constant 0 : index
   %0 = tensor.extract %x[%c0] : tensor<4xf32>
   return %0 : f32
+}
+func.func @bytes(%x: tensor<4xf32>) -> tensor<4xf8E4M3FN> {
+  %0 = arith.truncf %x : tensor<4xf32> to tensor<4xf8E4M3FN>
+  return %0 : tensor<4xf8E4M3FN>
 }
 func.func @nothing(%x: tensor<4xf32>) {
   return

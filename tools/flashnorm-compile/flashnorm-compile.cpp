@@ -54,6 +54,11 @@ struct Options {
       llvm::cl::desc("MMA family: auto, mma_sync, wgmma or tcgen05 (default: "
                      "auto, which is wgmma on sm_90a, else mma_sync)"),
       llvm::cl::init("auto"), llvm::cl::cat(category)};
+  llvm::cl::opt<bool> preserveRounding{
+      "preserve-rounding",
+      llvm::cl::desc("round where the program does; what cannot is left "
+                     "unfused"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<int64_t> ptxVersion{
       "ptx-version",
       llvm::cl::desc(
@@ -83,6 +88,7 @@ static LogicalResult compile(ModuleOp module, const Options &options,
   FuseOptions fuse;
   fuse.chip = options.chip.getValue();
   fuse.family = options.family.getValue();
+  fuse.preserveRounding = options.preserveRounding.getValue();
   CompileOptions compile;
   compile.chip = options.chip.getValue();
   compile.ptxVersion = options.ptxVersion.getValue();

@@ -29,7 +29,7 @@ static constexpr int64_t maxOps = 300;
 // Corpus
 //===----------------------------------------------------------------------===//
 
-void Corpus::read(MLIRContext &context, StringRef folder) {
+std::string Corpus::read(MLIRContext &context, StringRef folder) {
   // In an order that the file system does not decide.
   std::set<std::string> paths;
   std::error_code code;
@@ -37,6 +37,11 @@ void Corpus::read(MLIRContext &context, StringRef folder) {
        it != end && !code; it.increment(code))
     if (StringRef(it->path()).ends_with(".mlir"))
       paths.insert(it->path());
+  if (code)
+    return "no .mlir files can be read: " + code.message();
+  if (paths.empty())
+    return "no .mlir files in it";
+  const size_t before = size();
   ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
   for (const std::string &path : paths) {
     auto buffer = llvm::MemoryBuffer::getFile(path);
@@ -48,6 +53,11 @@ void Corpus::read(MLIRContext &context, StringRef folder) {
       if (auto module = parseSourceString<ModuleOp>(part, &context))
         add(*module);
   }
+  if (size() == before)
+    return "none of its " + std::to_string(paths.size()) +
+           " .mlir files has a valid function of at most " +
+           std::to_string(maxOps) + " ops";
+  return "";
 }
 
 /// Splits a module into its functions and gpu.modules.

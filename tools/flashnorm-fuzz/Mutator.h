@@ -16,8 +16,9 @@ namespace flashnorm::fuzz {
 class Corpus {
 public:
   /// Reads all .mlir files under a folder, split at `// -----`. What does not
-  /// parse is left out: tests of errors.
-  void read(mlir::MLIRContext &context, llvm::StringRef folder);
+  /// parse is left out: tests of errors. Returns why there is nothing of the
+  /// folder, or "".
+  std::string read(mlir::MLIRContext &context, llvm::StringRef folder);
 
   bool empty() const { return programs.empty(); }
   size_t size() const { return programs.size(); }

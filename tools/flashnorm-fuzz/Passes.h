@@ -35,6 +35,7 @@ struct Progress {
   uint64_t executedFused;  ///< of these, with a fused op
   uint64_t executedNearMisses, executedMutants;
   uint64_t findings;
+  uint64_t unwritten;  ///< files of findings
   uint64_t upstream;   ///< crashes with nothing of ours on the stack
   int64_t ownFrames;   ///< functions of ours that called the pass manager
   int64_t crashFrames; ///< and that were on the stack of a crash

@@ -11,20 +11,25 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Determinism.h"
 #include "Executor.h"
+#include "Forms.h"
 #include "Mutator.h"
+#include "Options.h"
 #include "Passes.h"
 #include "Reducer.h"
 #include "flashnorm/Register.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/Twine.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
 #include <csignal>
@@ -38,77 +43,8 @@ using namespace flashnorm::fuzz;
 using llvm::StringRef;
 using mlir::ModuleOp;
 using mlir::OwningOpRef;
+using mlir::func::FuncOp;
 namespace cl = llvm::cl;
-
-static cl::OptionCategory category("flashnorm-fuzz options");
-static cl::opt<uint64_t> seed("seed", cl::desc("seed of the run (default: 0)"),
-                              cl::cat(category));
-static cl::opt<uint64_t> cases("cases",
-                               cl::desc("how many cases (default: 1000)"),
-                               cl::init(1000), cl::cat(category));
-static cl::opt<uint64_t> first("first",
-                               cl::desc("index of the first one (default: 0)"),
-                               cl::cat(category));
-static cl::opt<unsigned>
-    execute("execute",
-            cl::desc("of how many cases in 1000 the result is computed and "
-                     "compared, if they can be run (default: 10)"),
-            cl::init(10), cl::cat(category));
-static cl::opt<unsigned>
-    mutants("mutants",
-            cl::desc("how many of 100 cases are mutants of the corpus "
-                     "(default: 30, without a corpus 0)"),
-            cl::init(30), cl::cat(category));
-static cl::list<std::string> corpusFolders("corpus",
-                                           cl::desc("folder with .mlir files"),
-                                           cl::cat(category));
-static cl::opt<unsigned> caseLimit("case-limit",
-                                   cl::desc("seconds after which a case counts "
-                                            "as a hang (default: 20)"),
-                                   cl::init(20), cl::cat(category));
-static cl::opt<unsigned> seconds("seconds",
-                                 cl::desc("start no worker after that"),
-                                 cl::init(0), cl::cat(category));
-static cl::opt<uint64_t> maxFindings("max-findings",
-                                     cl::desc("stop after so many "
-                                              "(default: 0, no limit)"),
-                                     cl::cat(category));
-static cl::opt<std::string>
-    output("output", cl::desc("folder for the programs of findings"),
-           cl::cat(category));
-static cl::opt<bool> reduceFindings(
-    "reduce",
-    cl::desc("with --output: a smaller program, too, for each one whose "
-             "execution shows the finding"),
-    cl::cat(category));
-static cl::opt<std::string>
-    replay("replay", cl::desc("this program in place of made ones"),
-           cl::cat(category));
-static cl::opt<WrongRaise> wrongRaise(
-    "wrong-raise",
-    cl::desc("test of the fuzzer: norms of executed programs are raised with "
-             "this mistake, which it has to find"),
-    cl::init(WrongRaise::None),
-    cl::values(clEnumValN(WrongRaise::DropsEpsilon, "drops-epsilon",
-                          "without epsilon"),
-               clEnumValN(WrongRaise::EpsilonOutside, "epsilon-outside",
-                          "epsilon is added to the root"),
-               clEnumValN(WrongRaise::WrongLength, "wrong-length",
-                          "the sum is divided by N - 1"),
-               clEnumValN(WrongRaise::DropsMean, "drops-mean",
-                          "LayerNorm as RMSNorm"),
-               clEnumValN(WrongRaise::SwapsAffine, "swaps-affine",
-                          "weight and bias in each other's place"),
-               clEnumValN(WrongRaise::SwapsStatistics, "swaps-statistics",
-                          "mean and reciprocal root in each other's place")),
-    cl::cat(category));
-static cl::opt<bool> print("print",
-                           cl::desc("print the programs, and run nothing"),
-                           cl::cat(category));
-static cl::opt<bool>
-    inProcess("in-process",
-              cl::desc("no workers: a crash ends the run, for a debugger"),
-              cl::cat(category));
 
 static constexpr uint64_t casesPerWorker = 2000;
 static constexpr size_t programsPerBatch = 16;
@@ -119,49 +55,60 @@ static void limitTime(unsigned limit) {
   setitimer(ITIMER_VIRTUAL, &timer, nullptr);
 }
 
-/// Enough has been found.
-static bool isDone(const Progress &progress) {
-  return maxFindings && progress.findings >= maxFindings;
-}
-
 namespace {
 class Fuzzer {
 public:
-  Fuzzer(mlir::MLIRContext &context, const Corpus &corpus, Progress &progress)
+  Fuzzer(mlir::MLIRContext &context, const Corpus &corpus, Progress &progress,
+         std::optional<Program> replayed)
       : context(context), corpus(corpus), progress(progress),
-        passes(context, progress),
+        replayed(std::move(replayed)), passes(context, progress),
         executor(context, progress, seed, wrongRaise) {}
 
   /// Goes through the cases from `begin` to before `end`.
   void run(uint64_t begin, uint64_t end);
-  void printCase(uint64_t index, llvm::raw_ostream &os);
+  /// With the command that replays it once it is in the file of this path.
+  void printCase(uint64_t index, llvm::raw_ostream &os, StringRef path = "");
   void report(uint64_t index, const Finding &finding);
 
+  double getElapsed() const {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  /// No further case is begun.
+  bool isDone() const {
+    return hasFoundEnough() || (seconds && getElapsed() >= seconds);
+  }
+
 private:
+  using Clock = std::chrono::steady_clock;
+
+  bool hasFoundEnough() const {
+    return maxFindings && progress.findings >= maxFindings;
+  }
   Program make(uint64_t index, Random &random);
   void writeReduced(uint64_t index, const Finding &finding,
                     const std::string &path);
+  void noteUnwritten(StringRef path, std::error_code code);
+  bool isWritten(llvm::raw_fd_ostream &file, StringRef path);
   void runBatch();
 
   mlir::MLIRContext &context;
   const Corpus &corpus;
   Progress &progress;
+  std::optional<Program> replayed;
   PassRunner passes;
   Executor executor;
+  const Clock::time_point start = Clock::now();
 };
 } // namespace
 
 Program Fuzzer::make(uint64_t index, Random &random) {
   Random kind(~seed, index);
-  if (!replay.empty()) {
+  if (replayed) {
     Program program;
-    program.module = mlir::parseSourceFile<mlir::ModuleOp>(replay, &context);
-    if (!program.module) // Said by the parser.
-      _exit(1);
-    program.mayFail = true;
-    program.roundedConstants = hasRoundedConstants(*program.module);
-    program.executable =
-        !program.module->getOps<mlir::FunctionOpInterface>().empty();
+    program.module = replayed->module.get().clone();
+    program.mayFail = program.mutant = replayed->mutant;
+    program.executable = replayed->executable;
+    program.roundedConstants = replayed->roundedConstants;
     return program;
   }
   if (!corpus.empty() && kind.chance(mutants))
@@ -171,10 +118,25 @@ Program Fuzzer::make(uint64_t index, Random &random) {
   return program;
 }
 
-void Fuzzer::printCase(uint64_t index, llvm::raw_ostream &os) {
+/// The comment of a file that holds `program`.
+static void printReplay(const Program &program, uint64_t index, StringRef path,
+                        llvm::raw_ostream &os) {
+  os << "// replay: flashnorm-fuzz --seed=" << seed << " --first=" << index
+     << " --replay=" << path;
+  if (program.mayFail)
+    os << " --replay-mutant";
+  if (wrongRaise != WrongRaise::None)
+    os << " --wrong-raise=" << wrongRaiseName;
+  os << '\n';
+}
+
+void Fuzzer::printCase(uint64_t index, llvm::raw_ostream &os, StringRef path) {
   Random random(seed, index);
   Program program = make(index, random);
-  os << "// flashnorm-fuzz --seed=" << seed << ", case " << index << '\n';
+  if (path.empty())
+    os << "// flashnorm-fuzz --seed=" << seed << ", case " << index << '\n';
+  else
+    printReplay(program, index, path, os);
   program.module->print(os);
   os << '\n';
 }
@@ -193,6 +155,22 @@ static bool holdsInChild(llvm::function_ref<bool()> question) {
   int status = 1;
   return child > 0 && waitpid(child, &status, 0) == child &&
          WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void Fuzzer::noteUnwritten(StringRef path, std::error_code code) {
+  ++progress.unwritten;
+  fail("--output: " + path + ": " + code.message());
+}
+
+/// Whether all went into a finding's file; if not, that is said. An error that
+/// stayed in the stream would end the process.
+bool Fuzzer::isWritten(llvm::raw_fd_ostream &file, StringRef path) {
+  const std::error_code code = file.error();
+  if (!code)
+    return true;
+  file.clear_error();
+  noteUnwritten(path, code);
+  return false;
 }
 
 void Fuzzer::writeReduced(uint64_t index, const Finding &finding,
@@ -214,10 +192,14 @@ void Fuzzer::writeReduced(uint64_t index, const Finding &finding,
   std::error_code code;
   llvm::raw_fd_ostream file(path, code);
   if (code)
-    return;
+    return noteUnwritten(path, code);
   file << "// reduced from case " << index << " of seed " << seed << ": "
        << finding.kind << '\n';
+  printReplay(program, index, path, file);
   reduced->print(file);
+  file << '\n';
+  file.close();
+  isWritten(file, path);
 }
 
 void Fuzzer::report(uint64_t index, const Finding &finding) {
@@ -237,28 +219,39 @@ void Fuzzer::report(uint64_t index, const Finding &finding) {
   std::error_code code;
   llvm::raw_fd_ostream file(path, code);
   if (code)
-    return;
+    return noteUnwritten(path, code);
   file << "// " << finding.kind << " in " << finding.where << ": "
        << finding.message << '\n';
-  // Making a case can crash, too: it is made in a process of its own.
   file.flush();
-  if (pid_t child = fork()) {
-    waitpid(child, nullptr, 0);
+  if (!isWritten(file, path))
     return;
+  // Making a case can crash and hang, too: it is made in a process of its own.
+  const pid_t child = fork();
+  if (child == 0) {
+    limitTime(caseLimit);
+    printCase(index, file, path);
+    file.close();
+    isWritten(file, path);
+    _exit(0);
   }
-  printCase(index, file);
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child)
+    return noteUnwritten(path, std::error_code(errno, std::generic_category()));
+  if (status != 0)
+    file << "// no program: making case " << index << " of seed " << seed
+         << " ends the process\n";
   file.flush();
-  _exit(0);
+  isWritten(file, path);
 }
 
 void Fuzzer::runBatch() {
   for (const Executor::Result &result : executor.run())
-    if (!isDone(progress))
+    if (!hasFoundEnough())
       report(result.index, result.finding);
 }
 
 void Fuzzer::run(uint64_t begin, uint64_t end) {
-  for (uint64_t index = begin; index < end && !isDone(progress); ++index) {
+  for (uint64_t index = begin; index < end && !isDone(); ++index) {
     progress.index = index;
     progress.setWhere("generate");
     limitTime(caseLimit);
@@ -277,7 +270,7 @@ void Fuzzer::run(uint64_t begin, uint64_t end) {
       runBatch();
     }
   }
-  if (isDone(progress))
+  if (hasFoundEnough())
     return;
   limitTime(programsPerBatch * caseLimit);
   runBatch();
@@ -330,6 +323,50 @@ static std::optional<Finding> explain(int status, const Progress &progress) {
                  std::string(strsignal(WTERMSIG(status)))};
 }
 
+/// Why a program cannot be executed, or nothing.
+static std::string explainNotExecuted(ModuleOp module) {
+  if (!llvm::hasSingleElement(*module.getBody()))
+    return "it has more than one function";
+  auto function = mlir::dyn_cast<FuncOp>(module.getBody()->front());
+  if (!function || !function.getBody().hasOneBlock())
+    return "it is no func.func with a body of one block";
+  if (function.getNumResults() == 0)
+    return "it has no result";
+  if (auto arguments = flashnorm::run::getArguments(function); !arguments)
+    return llvm::toString(arguments.takeError());
+  return "";
+}
+
+/// The program of --replay. What is wrong with the file the parser has said.
+static std::optional<Program> readReplayed(mlir::MLIRContext &context) {
+  llvm::SourceMgr sources;
+  std::string message;
+  auto file = mlir::openInputFile(replay, &message);
+  if (!file) {
+    fail("--replay: " + message);
+    return std::nullopt;
+  }
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
+  Program program;
+  program.module = mlir::parseSourceFile<ModuleOp>(sources, &context);
+  if (!program.module) {
+    fail("--replay: " + replay + " cannot be read");
+    return std::nullopt;
+  }
+  program.mayFail = program.mutant = replayMutant;
+  program.roundedConstants = hasRoundedConstants(*program.module);
+  std::string reason = explainNotExecuted(*program.module);
+  // Of a mutant the result need not be defined.
+  if (reason.empty() && replayMutant && !makeDeterministic(*program.module))
+    reason = "its result is not known to be defined";
+  program.executable = reason.empty();
+  if (!program.executable)
+    llvm::errs() << "flashnorm-fuzz: note: " << replay
+                 << " is not executed: " << reason << '\n';
+  return program;
+}
+
 int main(int argc, char **argv) {
   // What the corpus and upstream's passes need besides our own.
   mlir::DialectRegistry registry;
@@ -347,40 +384,36 @@ int main(int argc, char **argv) {
       "FlashNorm's passes.\nExits with 1 if one crashes, hangs, leaves invalid "
       "IR, fails without an error,\nchanges what it fused before, or changes "
       "results.\n");
-  if (!output.empty())
-    llvm::sys::fs::create_directories(output);
+  if (!checkOptions())
+    return 1;
 
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
+  std::optional<Program> replayed;
+  if (!replay.empty() && !(replayed = readReplayed(context)))
+    return 1;
   Corpus corpus;
   for (const std::string &folder : corpusFolders)
-    corpus.read(context, folder);
+    if (std::string reason = corpus.read(context, folder); !reason.empty())
+      return fail("--corpus=" + folder + ": " + reason);
+  if (!makeOutput())
+    return 1;
 
   void *memory = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    llvm::errs() << "flashnorm-fuzz: error: no shared memory\n";
-    return 1;
-  }
+  if (memory == MAP_FAILED)
+    return fail("no shared memory");
   Progress &progress = *new (memory) Progress();
-  Fuzzer fuzzer(context, corpus, progress);
+  Fuzzer fuzzer(context, corpus, progress, std::move(replayed));
   if (print) {
     for (uint64_t i = first; i < first + cases; ++i)
       fuzzer.printCase(i, llvm::outs());
     return 0;
   }
 
-  const auto start = std::chrono::steady_clock::now();
-  auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         start)
-        .count();
-  };
   const uint64_t end = first + cases;
-  for (uint64_t begin = first; begin < end;) {
-    if ((seconds && elapsed() > seconds) || isDone(progress))
-      break;
-    const uint64_t stop = std::min<uint64_t>(begin + casesPerWorker, end);
+  for (uint64_t begin = first; begin < end && !fuzzer.isDone();) {
+    const uint64_t stop = begin + std::min(casesPerWorker, end - begin);
     if (inProcess) {
       fuzzer.run(begin, stop);
       begin = stop;
@@ -399,10 +432,8 @@ int main(int argc, char **argv) {
       _exit(0);
     }
     int status = 0;
-    if (worker < 0 || waitpid(worker, &status, 0) != worker) {
-      llvm::errs() << "flashnorm-fuzz: error: no worker\n";
-      return 1;
-    }
+    if (worker < 0 || waitpid(worker, &status, 0) != worker)
+      return fail("no worker");
     begin = stop;
     if (auto finding = explain(status, progress)) {
       // Programs that wait to be run are lost with the worker.
@@ -428,6 +459,10 @@ int main(int argc, char **argv) {
                << " times MLIR crashed or made invalid IR by itself\n"
                << progress.findings << " findings\n";
   llvm::outs().flush();
-  llvm::errs() << llvm::format("%.1f s\n", elapsed());
+  llvm::errs() << llvm::format("%.1f s\n", fuzzer.getElapsed());
+  if (progress.unwritten)
+    return fail(
+        llvm::Twine(progress.unwritten) +
+        " files of findings could not be written to --output=" + output);
   return progress.findings ? 1 : 0;
 }

@@ -29,18 +29,23 @@ struct Difference {
   int64_t notFinite = 0; ///< NaN or infinite where the other is finite
   int64_t firstNotFinite = 0;
   int64_t comparable = 0; ///< the reference is finite there
+  int64_t compared = 0;   ///< and so is the other, or is counted as notFinite
 
   /// Relative to the reference's RMS; absolute where that is zero.
-  double error() const {
-    if (notFinite)
-      return std::numeric_limits<double>::infinity();
+  double finiteError() const {
     return std::sqrt(referenceSquares > 0 ? squares / referenceSquares
                                           : squares);
+  }
+  double error() const {
+    return notFinite ? std::numeric_limits<double>::infinity() : finiteError();
   }
 };
 } // namespace
 
-static Difference measure(const Array &actual, const Array &reference) {
+/// What `other` does not have as a number either is left out: it is NaN there,
+/// or the same infinity.
+static Difference measure(const Array &actual, const Array &reference,
+                          const Array *other = nullptr) {
   Difference result;
   for (int64_t i = 0, e = actual.size(); i < e; ++i) {
     const double x = actual.get(i);
@@ -48,15 +53,20 @@ static Difference measure(const Array &actual, const Array &reference) {
     if (!std::isfinite(y))
       continue;
     ++result.comparable;
-    result.referenceSquares += y * y;
     if (!std::isfinite(x)) {
       // A value that the type cannot hold is infinite in it.
       char rounded[8];
       storeElement(actual.type, rounded, y);
-      if (x != loadElement(actual.type, rounded) && !result.notFinite++)
+      const double z = other ? other->get(i) : 0;
+      if (x == loadElement(actual.type, rounded) || std::isnan(z) || x == z)
+        continue;
+      ++result.compared;
+      if (!result.notFinite++)
         result.firstNotFinite = i;
       continue;
     }
+    ++result.compared;
+    result.referenceSquares += y * y;
     const double distance = std::fabs(x - y);
     result.squares += distance * distance;
     if (distance > result.maxAbsolute) {
@@ -65,8 +75,8 @@ static Difference measure(const Array &actual, const Array &reference) {
     }
   }
   // Where nothing is expected, errors count as they are.
-  if (result.referenceSquares == 0 && actual.size() > 0)
-    result.squares /= actual.size();
+  if (result.referenceSquares == 0 && result.compared > 0)
+    result.squares /= result.compared;
   return result;
 }
 
@@ -136,25 +146,27 @@ bool run::compareResult(const ComparedResult &result, int64_t index,
                         std::optional<double> requested,
                         llvm::ArrayRef<DataType> types, llvm::raw_ostream &os) {
   const auto &[fused, original, reference] = result;
-  const Difference fusedError = measure(fused, reference),
-                   originalError = measure(original, reference),
+  const Difference fusedError = measure(fused, reference, &original),
+                   originalError = measure(original, reference, &fused),
                    change = measure(fused, original);
   const int64_t count = fused.size();
   auto number = [](double value) { return llvm::format("%.3e", value); };
   const bool absolute =
-      fusedError.comparable > 0 && fusedError.referenceSquares == 0;
+      fusedError.compared > 0 && fusedError.referenceSquares == 0;
 
   os << "result " << index << ": " << stringify(fused.type) << ' '
      << formatShape(fused.shape) << '\n';
-  os << "  "
-     << (absolute ? "RMS error (f64 is zero): " : "RMS error against f64: ")
-     << "fused " << number(fusedError.error()) << ", original "
-     << number(originalError.error());
-  const double ratio = fusedError.error() / originalError.error();
-  if (std::isfinite(ratio))
-    os << ", ratio " << llvm::format("%.3f", ratio);
-  os << "\n  fused against original: " << number(change.error()) << '\n';
-  if (count > 0)
+  if (fusedError.compared || count == 0) {
+    os << "  "
+       << (absolute ? "RMS error (f64 is zero): " : "RMS error against f64: ")
+       << "fused " << number(fusedError.error()) << ", original "
+       << number(originalError.error());
+    const double ratio = fusedError.error() / originalError.error();
+    if (std::isfinite(ratio))
+      os << ", ratio " << llvm::format("%.3f", ratio);
+    os << "\n  fused against original: " << number(change.error()) << '\n';
+  }
+  if (fusedError.compared > fusedError.notFinite)
     os << "  largest error " << number(fusedError.maxAbsolute) << " at "
        << formatIndex(fusedError.worst, fused.shape) << ": fused "
        << llvm::format("%g", fused.get(fusedError.worst)) << ", original "
@@ -172,11 +184,17 @@ bool run::compareResult(const ComparedResult &result, int64_t index,
   if (notFinite)
     os << "  not finite, in f64 and in the original: " << notFinite
        << " elements; finite in the fused form: " << hidden << '\n';
+  // The types of the program overflow where f64 does not.
+  const int64_t overflowed = fusedError.comparable - fusedError.compared;
+  if (overflowed)
+    os << "  not compared, as they overflow in the program's types: "
+       << overflowed << " elements\n";
 
   // In a chain of many roundings the original itself may be further from f64
   // than one op is allowed to be; the fused form need not be better than that.
+  // What overflows in the original alone excuses nothing elsewhere.
   const double tolerance = requested.value_or(
-      std::max(getDefaultTolerance(types), originalError.error()));
+      std::max(getDefaultTolerance(types), originalError.finiteError()));
   bool passed = true;
   if (hidden) {
     os << "  FAIL: " << hidden
@@ -187,9 +205,14 @@ bool run::compareResult(const ComparedResult &result, int64_t index,
     os << "  FAIL: f64 has no finite element, so that there is nothing to "
           "compare with\n";
     passed = false;
+  } else if (count > 0 && fusedError.compared == 0) {
+    os << "  FAIL: no element is finite in the fused form, so that there is "
+          "nothing to compare; smaller values (--input) may be\n";
+    passed = false;
   } else if (fusedError.notFinite) {
     os << "  FAIL: " << fusedError.notFinite
-       << " elements are NaN or infinite where f64 is not, the first at "
+       << " elements are NaN or infinite where f64 and the original are not, "
+          "the first at "
        << formatIndex(fusedError.firstNotFinite, fused.shape) << '\n';
     passed = false;
   } else if (!(fusedError.error() <= tolerance)) {

@@ -24,9 +24,11 @@ struct ComparedResult {
 
 /// Prints the errors of a result, and returns whether it passes: its relative
 /// RMS error against f64 is at most `tolerance`, for large results at most 1.05
-/// times that of the original; it is finite where f64 is, and nowhere where
-/// neither f64 nor the original is. The tolerance when none is requested: the
-/// default for `types`, or the original's own error when that is larger.
+/// times that of the original; it is finite where f64 and the original are, and
+/// nowhere where neither is; some element is compared. Overflow that the
+/// original shares, or that the type demands, is left out. The tolerance when
+/// none is requested: the default for `types`, or the original's own error when
+/// that is larger.
 bool compareResult(const ComparedResult &result, int64_t index,
                    std::optional<double> tolerance,
                    llvm::ArrayRef<DataType> types, llvm::raw_ostream &os);

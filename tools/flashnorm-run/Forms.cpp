@@ -45,7 +45,7 @@ Expected<std::vector<ArgumentInfo>> run::getArguments(FuncOp function) {
 
 Error run::runPipeline(ModuleOp module, StringRef what,
                        llvm::function_ref<void(mlir::OpPassManager &)> build) {
-  mlir::PassManager pm(module.getContext());
+  mlir::PassManager pm(module.getContext(), ModuleOp::getOperationName());
   if (failed(mlir::applyPassManagerCLOptions(pm)))
     return createStringError("invalid pass manager options");
   build(pm);

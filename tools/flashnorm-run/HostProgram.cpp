@@ -54,6 +54,17 @@ static std::optional<ValueInfo> getInfo(mlir::Type type) {
   return std::nullopt;
 }
 
+/// What a program can do about a type that cannot be passed, if it is easy.
+static StringRef getWayOut(mlir::Type type, bool isResult) {
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  auto element =
+      mlir::dyn_cast<mlir::FloatType>(mlir::getElementTypeOrSelf(type));
+  if (!tensor || !element || element.getWidth() >= 16)
+    return "";
+  return isResult ? "; return it as f32, after an arith.extf"
+                  : "; take it as f32, in front of an arith.truncf";
+}
+
 Expected<Signature> run::getSignature(mlir::func::FuncOp function) {
   Signature signature;
   auto collect = [&](mlir::TypeRange types, StringRef what,
@@ -66,7 +77,8 @@ Expected<Signature> run::getSignature(mlir::func::FuncOp function) {
         return createStringError(
             "@" + function.getName() + ": " + what + " " + Twine(i) +
             " has type " + text +
-            "; only ranked tensors of bf16, f16, f32 and f64 can be run");
+            "; only ranked tensors of bf16, f16, f32 and f64 can be run" +
+            getWayOut(type, what == "result"));
       }
       infos.push_back(*info);
     }

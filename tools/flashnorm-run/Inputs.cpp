@@ -163,11 +163,27 @@ static void fillFrozen(Array &array, uint64_t seed, int64_t argument) {
 // Arguments
 //===----------------------------------------------------------------------===//
 
+/// `bf16 [?, 64]`
 static std::string formatType(const ArgumentInfo &argument) {
-  std::string text;
-  for (int64_t size : argument.shape)
-    text += (size < 0 ? "?" : std::to_string(size)) + "x";
-  return text + stringify(argument.type).str();
+  std::string text = stringify(argument.type).str() + " [";
+  for (auto [dim, size] : llvm::enumerate(argument.shape))
+    text += (dim ? ", " : "") + (size < 0 ? "?" : std::to_string(size));
+  return text + "]";
+}
+
+/// What NumPy calls the elements of a file.
+static StringRef getNumPyType(DataType type) {
+  switch (type) {
+  case DataType::BF16:
+    return "uint16, the bits, or ml_dtypes.bfloat16";
+  case DataType::F16:
+    return "float16";
+  case DataType::F32:
+    return "float32";
+  case DataType::F64:
+    return "float64";
+  }
+  return "";
 }
 
 static Expected<Array> readArgument(StringRef path, int64_t index,
@@ -179,12 +195,15 @@ static Expected<Array> readArgument(StringRef path, int64_t index,
                  array->shape.size() == argument.shape.size();
   for (auto [actual, expected] : llvm::zip(array->shape, argument.shape))
     matches &= expected < 0 || actual == expected;
-  if (!matches)
-    return createStringError(path + ": " + stringify(array->type) + " " +
-                             formatShape(array->shape) +
-                             " does not fit argument " + Twine(index) + " of " +
-                             formatType(argument));
-  return array;
+  if (matches)
+    return array;
+  std::string message = (path + " has " + stringify(array->type) + " " +
+                         formatShape(array->shape) + "; argument " +
+                         Twine(index) + " needs " + formatType(argument))
+                            .str();
+  if (array->type != argument.type)
+    message += (", in NumPy " + getNumPyType(argument.type)).str();
+  return createStringError(message);
 }
 
 /// Of the machine. Where it does not tell, 2 TiB: beyond any that this runs on.

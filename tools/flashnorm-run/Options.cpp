@@ -9,7 +9,11 @@
 #include "Inputs.h"
 #include "flashnorm/Planning/Target.h"
 #include "flashnorm/Register.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/TosaToLinalg/TosaToLinalg.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -43,9 +47,9 @@ struct CommandLine {
   cl::opt<std::string> device{
       "device",
       cl::desc("where fused ops run: cuda or emulator (compiled kernels, on a "
-               "GPU or without one), or cpu (through the reference lowering); "
-               "the rest runs on the CPU (default: cuda, without a GPU "
-               "emulator)"),
+               "GPU or without one), cpu (through the reference lowering), or "
+               "auto (cuda where there is a GPU, else emulator); the rest runs "
+               "on the CPU (default: auto)"),
       cl::init("auto"), cl::cat(category)};
   cl::opt<std::string> compare{
       "compare",
@@ -71,8 +75,10 @@ struct CommandLine {
       cl::init(0), cl::cat(category)};
   cl::opt<double> tolerance{
       "tolerance",
-      cl::desc("largest relative RMS error against f64 (default: 3e-3 with "
-               "bf16, 5e-4 with f16, 1e-5 with f32 only)"),
+      cl::desc("largest relative RMS error against f64 (default: by the least "
+               "precise type of result and arguments, bf16 3e-3, f16 5e-4, f32 "
+               "1e-5, f64 1e-12; or the original's own error where that is "
+               "larger)"),
       cl::init(0), cl::cat(category)};
   cl::opt<std::string> chip{"chip", cl::desc(chipHelp), cl::cat(category)};
   cl::opt<std::string> family{
@@ -81,8 +87,9 @@ struct CommandLine {
       cl::init("auto"), cl::cat(category)};
   cl::opt<std::string> passes{
       "passes",
-      cl::desc("passes that make the compiled form, with commas between them "
-               "(default: those of --flashnorm-fuse)"),
+      cl::desc("passes and pipelines that make the compiled form, with commas "
+               "between them, options in braces, as flashnorm-fuse{chip=sm_80} "
+               "(default: flashnorm-fuse for --chip and --family)"),
       cl::cat(category)};
   cl::opt<std::string> schedule{
       "schedule",
@@ -136,9 +143,22 @@ static llvm::Error checkChoice(StringRef what, StringRef value,
                            llvm::join(legal, ", "));
 }
 
+/// What --passes, --mlir-print-ir-after and its like may name: of upstream what
+/// brings programs into a form to fuse.
+static void registerNamedPasses() {
+  registerPasses();
+  mlir::registerTransformsPasses();
+  mlir::registerLinalgPasses();
+  mlir::registerTosaToArithPass();
+  mlir::registerTosaToLinalg();
+  mlir::registerTosaToLinalgNamed();
+  mlir::registerTosaToTensorPass();
+  mlir::tosa::registerTosaToLinalgPipelines();
+}
+
 Expected<Options> run::parseOptions(int argc, char **argv) {
   CommandLine line;
-  registerPasses(); // what --mlir-print-ir-after and its like may name
+  registerNamedPasses();
   mlir::registerPassManagerCLOptions();
   cl::SetVersionPrinter(printVersion);
   cl::HideUnrelatedOptions(line.category);

@@ -54,9 +54,15 @@ static Expected<FuncOp> findEntry(ModuleOp module, StringRef name) {
   std::string names;
   FuncOp found;
   int64_t candidates = 0;
+  StringRef hidden = "unknown";
   for (auto function : module.getOps<FuncOp>()) {
-    if (function.isDeclaration() || !function.isPublic())
+    if (function.isDeclaration() || !function.isPublic()) {
+      if (function.getName() == name)
+        hidden = function.isDeclaration() ? "a declaration, without a body"
+                                          : "private, and only public "
+                                            "functions can be called";
       continue;
+    }
     ++candidates;
     names += (names.empty() ? "@" : ", @") + function.getName().str();
     if (name.empty() || function.getName() == name)
@@ -67,8 +73,8 @@ static Expected<FuncOp> findEntry(ModuleOp module, StringRef name) {
   if (name.empty() && candidates > 1)
     return createStringError("--entry is missing; the module has " + names);
   if (!found)
-    return createStringError("entry @" + name + " is unknown; the module has " +
-                             names);
+    return createStringError("entry @" + name + " is " + hidden +
+                             "; the module has " + names);
   return found;
 }
 
@@ -100,12 +106,46 @@ static Error checkRecursion(FuncOp entry) {
 // The forms
 //===----------------------------------------------------------------------===//
 
+/// The parts between the commas that are in no brackets.
+static llvm::SmallVector<StringRef> splitPasses(StringRef passes) {
+  llvm::SmallVector<StringRef> parts;
+  int64_t depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < passes.size(); ++i) {
+    depth += StringRef("({").contains(passes[i]);
+    depth -= StringRef(")}").contains(passes[i]);
+    if (passes[i] != ',' || depth != 0)
+      continue;
+    parts.push_back(passes.slice(begin, i));
+    begin = i + 1;
+  }
+  parts.push_back(passes.drop_front(begin));
+  return parts;
+}
+
+/// Adds passes by name. One on functions need not stand in func.func(...), as
+/// with the flags of an mlir-opt; the parser of pipelines insists on it.
+static mlir::LogicalResult addPasses(StringRef passes,
+                                     mlir::OpPassManager &manager) {
+  for (StringRef part : splitPasses(passes)) {
+    mlir::OpPassManager probe;
+    if (part.trim().empty() || failed(mlir::parsePassPipeline(part, probe)))
+      return mlir::failure();
+    const bool onFunctions = !probe.empty() && probe.begin()->getOpName() ==
+                                                   FuncOp::getOperationName();
+    if (failed(mlir::parsePassPipeline(
+            part, onFunctions ? manager.nest<FuncOp>() : manager)))
+      return mlir::failure();
+  }
+  return mlir::success();
+}
+
 /// The passes that a user names; what is wrong with them is said on the way.
 static Error runPasses(ModuleOp module, StringRef passes) {
   bool isLegal = true;
   Error error =
       runPipeline(module, "--passes", [&](mlir::OpPassManager &manager) {
-        isLegal = succeeded(mlir::parsePassPipeline(passes, manager));
+        isLegal = succeeded(addPasses(passes, manager));
       });
   if (!isLegal)
     return llvm::joinErrors(
@@ -168,16 +208,26 @@ static Error loadKernels(ModuleOp module, Launcher &launcher) {
   return Error::success();
 }
 
-/// Fused ops of a function and what is left of norms and matmuls, in words.
-static std::string describeFusion(FuncOp function) {
+/// Whether statistics of a norm that is computed elsewhere scale the rows.
+static bool hasRowScale(mlir::Operation *matmul) {
+  // Operands: input, weight, row_scale.
+  auto segments = matmul->getInherentAttr("operandSegmentSizes");
+  auto sizes = mlir::dyn_cast_or_null<mlir::DenseI32ArrayAttr>(
+      segments.value_or(nullptr));
+  return sizes && sizes.size() > 2 && sizes[2] != 0;
+}
+
+/// Fused ops of a module and what is left of norms and matmuls, in words.
+static std::string describeFusion(ModuleOp module) {
   int64_t fused = 0, matmuls = 0, norms = 0;
-  function.walk([&](mlir::Operation *op) {
+  module.walk([&](mlir::Operation *op) {
     StringRef name = op->getName().getStringRef();
     norms += name == "flashnorm.rms_norm" || name == "flashnorm.layer_norm";
     if (name != "flashnorm.matmul")
       return;
     ++matmuls;
-    fused += op->hasAttr("pre_norm") || op->hasAttr("post_norm");
+    fused +=
+        op->hasAttr("pre_norm") || op->hasAttr("post_norm") || hasRowScale(op);
   });
   return (Twine(fused) + " of " + Twine(matmuls) +
           " matmuls fused with norms, " + Twine(norms) + " norms left")
@@ -207,7 +257,6 @@ runFused(ModuleOp module, StringRef name, llvm::ArrayRef<Array> inputs,
   auto entry = copy->lookupSymbol<FuncOp>(name);
   if (!entry)
     return createStringError("fusion removed @" + name);
-  fusion = describeFusion(entry);
   Expected<Preparation> preparation =
       getPreparation(*copy, entry, inputs.size());
   if (!preparation)
@@ -217,6 +266,7 @@ runFused(ModuleOp module, StringRef name, llvm::ArrayRef<Array> inputs,
     functions.push_back(preparation->function);
   if (Error error = dropUnused(*copy, functions))
     return error;
+  fusion = describeFusion(*copy);
 
   if (launcher) {
     CompileOptions compile;
@@ -224,8 +274,15 @@ runFused(ModuleOp module, StringRef name, llvm::ArrayRef<Array> inputs,
     if (Error error = runPipeline(*copy, "compiling for " + chip,
                                   [&](mlir::OpPassManager &pm) {
                                     buildCompilePipeline(pm, compile);
-                                  }))
-      return error;
+                                  })) {
+      const std::string named = "chip=" + chip;
+      if (options.passes.empty() || StringRef(options.passes).contains(named))
+        return error;
+      return createStringError(llvm::toString(std::move(error)) +
+                               "; passes that plan have a chip of their own: "
+                               "name it in --passes, as flashnorm-fuse{" +
+                               named + "}, and in --chip");
+    }
     if (Error error = loadKernels(*copy, *launcher))
       return error;
   }

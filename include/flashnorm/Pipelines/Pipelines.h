@@ -30,11 +30,13 @@ struct RaiseOptions : mlir::PassPipelineOptions<RaiseOptions> {
 };
 
 struct FuseOptions : mlir::PassPipelineOptions<FuseOptions> {
-  Option<std::string> chip{*this, "chip", llvm::cl::desc("target chip"),
+  Option<std::string> chip{*this, "chip",
+                           llvm::cl::desc("target chip; sm_90a by default"),
                            llvm::cl::init("sm_90a")};
   Option<std::string> family{
       *this, "family",
-      llvm::cl::desc("MMA family: auto, mma_sync, wgmma or tcgen05"),
+      llvm::cl::desc(
+          "MMA family: auto (the default), mma_sync, wgmma or tcgen05"),
       llvm::cl::init("auto")};
   Option<bool> preserveRounding{
       *this, "preserve-rounding",
@@ -49,7 +51,8 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       llvm::cl::init("")};
   Option<std::string> format{
       *this, "format",
-      llvm::cl::desc("level to stop at: kernel, nvvm, ptx or cubin"),
+      llvm::cl::desc(
+          "level to stop at: kernel, nvvm, ptx (the default) or cubin"),
       llvm::cl::init("ptx")};
   Option<int64_t> ptxVersion{
       *this, "ptx-version",

@@ -108,3 +108,21 @@ func.func @no_rows(%x: tensor<0x16xbf16>, %u: tensor<16x16xbf16> {flashnorm.froz
   %b = flashnorm.matmul ins(%x, %u : tensor<0x16xbf16>, tensor<16x16xbf16>) outs(%init : tensor<0x16xbf16>) -> tensor<0x16xbf16>
   return %a, %b : tensor<0x16xbf16>, tensor<0x16xbf16>
 }
+
+// -----
+
+// Frozen weights with a dimension too many, as tosa has them.
+// CHECK-LABEL: func @reshaped(
+// CHECK:         %[[A:.+]] = tensor.collapse_shape
+// CHECK:         %[[B:.+]] = tensor.collapse_shape
+// CHECK:         tensor.concat dim(1) %[[A]], %[[B]]
+// CHECK:         flashnorm.matmul
+// CHECK-NOT:     flashnorm.matmul
+// CHECK:         return
+func.func @reshaped(%x: tensor<8x16xbf16>, %u: tensor<1x16x16xbf16> {flashnorm.frozen}, %v: tensor<1x16x8xbf16> {flashnorm.frozen}, %init: tensor<8x16xbf16>, %init2: tensor<8x8xbf16>) -> (tensor<8x16xbf16>, tensor<8x8xbf16>) {
+  %u2 = tensor.collapse_shape %u [[0, 1], [2]] : tensor<1x16x16xbf16> into tensor<16x16xbf16>
+  %a = flashnorm.matmul ins(%x, %u2 : tensor<8x16xbf16>, tensor<16x16xbf16>) outs(%init : tensor<8x16xbf16>) -> tensor<8x16xbf16>
+  %v2 = tensor.collapse_shape %v [[0, 1], [2]] : tensor<1x16x8xbf16> into tensor<16x8xbf16>
+  %b = flashnorm.matmul ins(%x, %v2 : tensor<8x16xbf16>, tensor<16x8xbf16>) outs(%init2 : tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  return %a, %b : tensor<8x16xbf16>, tensor<8x8xbf16>
+}

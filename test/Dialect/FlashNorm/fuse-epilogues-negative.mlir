@@ -316,3 +316,90 @@ func.func @residual_broadcast_over_batches(%x: tensor<4x8x64xbf16>, %w: tensor<6
   } -> tensor<4x8x32xbf16>
   return %s : tensor<4x8x32xbf16>
 }
+
+// -----
+
+// Adding a large number and subtracting it again rounds to integers.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func @rounds_to_integers
+// CHECK: flashnorm.matmul
+// CHECK-NOT: activation
+// CHECK: arith.maximumf
+func.func @rounds_to_integers(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %large = arith.constant 12582912.0 : f32
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<?x32xf32>) outs(%e : tensor<?x32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %a = arith.addf %i, %large : f32
+    %b = arith.subf %a, %large : f32
+    %r = arith.maximumf %b, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<?x32xf32>
+  return %z : tensor<?x32xf32>
+}
+
+// -----
+
+// Infinite on the way.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func @scaled_there_and_back
+// CHECK: flashnorm.matmul
+// CHECK-NOT: activation
+// CHECK: arith.maximumf
+func.func @scaled_there_and_back(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %large = arith.constant 8.5e+37 : f32
+  %small = arith.constant 1.17647e-38 : f32
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<?x32xf32>) outs(%e : tensor<?x32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %a = arith.mulf %i, %large : f32
+    %b = arith.mulf %a, %small : f32
+    %r = arith.maximumf %b, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<?x32xf32>
+  return %z : tensor<?x32xf32>
+}
+
+// -----
+
+// x * x / x is NaN where x is 0.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func @divided_by_itself
+// CHECK: flashnorm.matmul
+// CHECK-NOT: activation
+// CHECK: arith.maximumf
+func.func @divided_by_itself(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<?x32xf32>) outs(%e : tensor<?x32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %a = arith.mulf %i, %i : f32
+    %b = arith.divf %a, %i : f32
+    %r = arith.maximumf %b, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<?x32xf32>
+  return %z : tensor<?x32xf32>
+}
+
+// -----
+
+// x + (x - x) is NaN where x is infinite.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func @subtracted_from_itself
+// CHECK: flashnorm.matmul
+// CHECK-NOT: activation
+// CHECK: arith.maximumf
+func.func @subtracted_from_itself(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<?x32xf32>) outs(%e : tensor<?x32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %a = arith.subf %i, %i : f32
+    %b = arith.addf %i, %a : f32
+    %r = arith.maximumf %b, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<?x32xf32>
+  return %z : tensor<?x32xf32>
+}

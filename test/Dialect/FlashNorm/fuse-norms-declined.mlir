@@ -187,7 +187,7 @@ func.func @odd_rows(%x: tensor<?x256xbf16>, %w: tensor<256x100xbf16>,
 
 // The reshape splits the rows that are normalised: QK-norm per head is not a
 // norm of the matmul's rows.
-// REMARK: Function=reshape_of_last_dimension | {{.*}}before: no flashnorm.matmul makes its input
+// REMARK: Function=reshape_of_last_dimension | {{.*}}before: its rows are other than those of the matmul before it, as heads are parts of rows
 // CHECK-LABEL: func @reshape_of_last_dimension(
 // CHECK:         flashnorm.matmul
 // CHECK:         tensor.expand_shape

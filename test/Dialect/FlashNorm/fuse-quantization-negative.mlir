@@ -134,3 +134,44 @@ func.func @scale_alone(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %a: f32, %
   } -> tensor<?x32xf32>
   return %q : tensor<?x32xf32>
 }
+
+// -----
+
+// Rounded between the two halves of a clamp.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// REMARK: [Missed] QuantizationNotFused | {{.*}}Function=rounded_between
+// CHECK-LABEL: func @rounded_between
+// CHECK: flashnorm.matmul {{.*}} -> tensor<?x32xf32>
+// CHECK: arith.truncf
+// CHECK: arith.minimumf
+func.func @rounded_between(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32xf32>, %o: tensor<?x32xf8E4M3FN>) -> tensor<?x32xf8E4M3FN> {
+  %min = arith.constant -448.0 : f32
+  %max = arith.constant 448.0 : bf16
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %q = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<?x32xf32>) outs(%o : tensor<?x32xf8E4M3FN>) {
+  ^bb0(%i: f32, %out: f8E4M3FN):
+    %1 = arith.maximumf %i, %min : f32
+    %2 = arith.truncf %1 : f32 to bf16
+    %3 = arith.minimumf %2, %max : bf16
+    %4 = arith.truncf %3 : bf16 to f8E4M3FN
+    linalg.yield %4 : f8E4M3FN
+  } -> tensor<?x32xf8E4M3FN>
+  return %q : tensor<?x32xf8E4M3FN>
+}
+
+// -----
+
+// Planned already.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// REMARK: [Missed] QuantizationNotFused | {{.*}}Function=planned | {{.*}}the matmul carries a plan; run this pass before it is planned
+// CHECK-LABEL: func @planned
+// CHECK: flashnorm.matmul {{.*}} -> tensor<?x32xf32>
+func.func @planned(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32xf32>, %o: tensor<?x32xf8E5M2>) -> tensor<?x32xf8E5M2> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) {plan = #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync, tile = [64, 32, 32], warps = [2, 1], stages = 2>} -> tensor<?x32xf32>
+  %q = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<?x32xf32>) outs(%o : tensor<?x32xf8E5M2>) {
+  ^bb0(%i: f32, %out: f8E5M2):
+    %3 = arith.truncf %i : f32 to f8E5M2
+    linalg.yield %3 : f8E5M2
+  } -> tensor<?x32xf8E5M2>
+  return %q : tensor<?x32xf8E5M2>
+}

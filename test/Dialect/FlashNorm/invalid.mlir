@@ -109,6 +109,31 @@ func.func @nan_eps(%x: tensor<8x32xf32>) -> tensor<8x32xf32> {
 
 // -----
 
+// 0 in f32.
+func.func @tiny_eps(%x: tensor<8x32xbf16>) -> tensor<8x32xbf16> {
+  // expected-error @+1 {{eps must be 0 or a normal number of f32, got 1.0}}
+  %y = flashnorm.rms_norm ins(%x : tensor<8x32xbf16>) outs(%x : tensor<8x32xbf16>) {eps = 1.0e-50 : f64} -> tensor<8x32xbf16>
+  return %y : tensor<8x32xbf16>
+}
+
+// -----
+
+// A norm of f64 is computed in f64.
+func.func @tiny_eps_in_f64(%x: tensor<8x32xf64>) -> tensor<8x32xf64> {
+  %y = flashnorm.rms_norm ins(%x : tensor<8x32xf64>) outs(%x : tensor<8x32xf64>) {eps = 1.0e-50 : f64} -> tensor<8x32xf64>
+  return %y : tensor<8x32xf64>
+}
+
+// -----
+
+func.func @infinite_eps_of_matmul(%x: tensor<8x32xbf16>, %w: tensor<32x32xbf16>) -> tensor<8x32xbf16> {
+  // expected-error @+1 {{eps must be 0 or a normal number of f32, got 1.0}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x32xbf16>) outs(%x : tensor<8x32xbf16>) {post_norm = #flashnorm.norm<rms, eps = 1.0e+300>} -> tensor<8x32xbf16>
+  return %y : tensor<8x32xbf16>
+}
+
+// -----
+
 func.func @f8(%x: tensor<8x32xf8E4M3FN>) -> tensor<8x32xf8E4M3FN> {
   // expected-error @+1 {{operand #0 must be ranked tensor or memref of f16, bf16, f32 or f64}}
   %y = flashnorm.rms_norm ins(%x : tensor<8x32xf8E4M3FN>) outs(%x : tensor<8x32xf8E4M3FN>) {eps = 1.0e-5 : f64} -> tensor<8x32xf8E4M3FN>

@@ -328,3 +328,17 @@ func.func @truncf_in_a_loop(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %e: t
   }
   return %r : tensor<8x32xbf16>
 }
+
+// -----
+
+// Widened by arith on tensors.
+// CHECK-LABEL: func @arith_widening(
+// CHECK:         flashnorm.matmul ins(%arg0, %arg1 : tensor<?x64xbf16>, tensor<64x32xbf16>)
+func.func @arith_widening(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %xf = arith.extf %x : tensor<?x64xbf16> to tensor<?x64xf32>
+  %wf = arith.extf %w : tensor<64x32xbf16> to tensor<64x32xf32>
+  %y = linalg.matmul ins(%xf, %wf : tensor<?x64xf32>, tensor<64x32xf32>) outs(%c : tensor<?x32xf32>) -> tensor<?x32xf32>
+  return %y : tensor<?x32xf32>
+}

@@ -527,3 +527,163 @@ func.func @expanded_two_weights(%x: tensor<8x64xf32>, %g: tensor<64xf32>, %h: te
   %y = arith.subf %xf, %mf : tensor<8x64xf32>
   return %y : tensor<8x64xf32>
 }
+
+// The mean is scaled by the root of another row.
+// CHECK-LABEL: func @expanded_root_of_another_row(
+// CHECK:         math.rsqrt
+func.func @expanded_root_of_another_row(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %n = arith.constant dense<64.0> : tensor<64xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<64xf32>
+  %e = tensor.empty() : tensor<64x64xf32>
+  %mu_sum = linalg.reduce { arith.addf } ins(%x : tensor<64x64xf32>) outs(%zero : tensor<64xf32>) dimensions = [1]
+  %mu = arith.divf %mu_sum, %n : tensor<64xf32>
+  %mus = linalg.broadcast ins(%mu : tensor<64xf32>) outs(%e : tensor<64x64xf32>) dimensions = [1]
+  %c = arith.subf %x, %mus : tensor<64x64xf32>
+  %sq = arith.mulf %c, %c : tensor<64x64xf32>
+  %v_sum = linalg.reduce { arith.addf } ins(%sq : tensor<64x64xf32>) outs(%zero : tensor<64xf32>) dimensions = [1]
+  %v = arith.divf %v_sum, %n : tensor<64xf32>
+  %re = arith.addf %v, %eps : tensor<64xf32>
+  %r = math.rsqrt %re : tensor<64xf32>
+  %rows = linalg.broadcast ins(%r : tensor<64xf32>) outs(%e : tensor<64x64xf32>) dimensions = [1]
+  %columns = linalg.broadcast ins(%r : tensor<64xf32>) outs(%e : tensor<64x64xf32>) dimensions = [0]
+  %xf = arith.mulf %x, %rows : tensor<64x64xf32>
+  %mf = arith.mulf %mus, %columns : tensor<64x64xf32>
+  %y = arith.subf %xf, %mf : tensor<64x64xf32>
+  return %y : tensor<64x64xf32>
+}
+
+// 1/255, which in bf16 is one unit off 1/256.
+// CHECK-LABEL: func @unbiased_in_bf16(
+// CHECK:         math.rsqrt
+// REMARK: Function=unbiased_in_bf16 | Remark="sum of squares under a root is not raised: the sum of 256 terms is multiplied by 0.0039367676"
+func.func @unbiased_in_bf16(%x: tensor<8x256xf32>) -> tensor<8x256xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<256.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x256xf32>
+  %mu_sum = linalg.reduce { arith.addf } ins(%x : tensor<8x256xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mu = arith.divf %mu_sum, %n : tensor<8xf32>
+  %mus = linalg.broadcast ins(%mu : tensor<8xf32>) outs(%e : tensor<8x256xf32>) dimensions = [1]
+  %c = arith.subf %x, %mus : tensor<8x256xf32>
+  %sq = arith.mulf %c, %c : tensor<8x256xf32>
+  %v_sum = linalg.reduce { arith.addf } ins(%sq : tensor<8x256xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %k = arith.constant dense<3.936770e-03> : tensor<8xbf16>
+  %kf = arith.extf %k : tensor<8xbf16> to tensor<8xf32>
+  %v = arith.mulf %v_sum, %kf : tensor<8xf32>
+  %re = arith.addf %v, %eps : tensor<8xf32>
+  %r = math.rsqrt %re : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x256xf32>) dimensions = [1]
+  %y = arith.mulf %c, %rows : tensor<8x256xf32>
+  return %y : tensor<8x256xf32>
+}
+
+// 1/384 as bf16 has it is not what a sum in f32 is divided by.
+// CHECK-LABEL: func @mean_rounded_to_bf16(
+// CHECK:         math.rsqrt
+// REMARK: Function=mean_rounded_to_bf16 | Remark="sum of squares under a root is not raised: the sum of 384 terms is multiplied by 0.002609253"
+func.func @mean_rounded_to_bf16(%x: tensor<8x384xf32>) -> tensor<8x384xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<384.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x384xf32>
+  %mu_sum = linalg.reduce { arith.addf } ins(%x : tensor<8x384xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mu = arith.divf %mu_sum, %n : tensor<8xf32>
+  %mus = linalg.broadcast ins(%mu : tensor<8xf32>) outs(%e : tensor<8x384xf32>) dimensions = [1]
+  %c = arith.subf %x, %mus : tensor<8x384xf32>
+  %sq = arith.mulf %c, %c : tensor<8x384xf32>
+  %v_sum = linalg.reduce { arith.addf } ins(%sq : tensor<8x384xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %k = arith.constant dense<2.609250e-03> : tensor<8xbf16>
+  %kf = arith.extf %k : tensor<8xbf16> to tensor<8xf32>
+  %v = arith.mulf %v_sum, %kf : tensor<8xf32>
+  %re = arith.addf %v, %eps : tensor<8xf32>
+  %r = math.rsqrt %re : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x384xf32>) dimensions = [1]
+  %y = arith.mulf %c, %rows : tensor<8x384xf32>
+  return %y : tensor<8x384xf32>
+}
+
+// As an i8, 320 is 64.
+// CHECK-LABEL: func @divisor_wraps_around(
+// CHECK:         math.rsqrt
+// REMARK: Function=divisor_wraps_around
+func.func @divisor_wraps_around(%x: tensor<8x320xf32>) -> tensor<8x320xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<320.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x320xf32>
+  %mu_sum = linalg.reduce { arith.addf } ins(%x : tensor<8x320xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mu = arith.divf %mu_sum, %n : tensor<8xf32>
+  %mus = linalg.broadcast ins(%mu : tensor<8xf32>) outs(%e : tensor<8x320xf32>) dimensions = [1]
+  %c = arith.subf %x, %mus : tensor<8x320xf32>
+  %sq = arith.mulf %c, %c : tensor<8x320xf32>
+  %v_sum = linalg.reduce { arith.addf } ins(%sq : tensor<8x320xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %c320 = arith.constant 320 : index
+  %byte = arith.index_cast %c320 : index to i8
+  %divisor = arith.sitofp %byte : i8 to f32
+  %divisors = tensor.splat %divisor : tensor<8xf32>
+  %v = arith.divf %v_sum, %divisors : tensor<8xf32>
+  %re = arith.addf %v, %eps : tensor<8xf32>
+  %r = math.rsqrt %re : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x320xf32>) dimensions = [1]
+  %y = arith.mulf %c, %rows : tensor<8x320xf32>
+  return %y : tensor<8x320xf32>
+}
+
+// The variance is computed in f64, and its epsilon is 0 or infinite in f32.
+
+// CHECK-LABEL: func @tiny_epsilon(
+// CHECK:         math.rsqrt
+// REMARK: Function=tiny_epsilon | Remark="sum of squares under a root is not raised: epsilon is 1e-50, which f32 does not hold"
+func.func @tiny_epsilon(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf64>
+  %n = arith.constant 64.0 : f64
+  %eps = arith.constant 1.0e-50 : f64
+  %e = tensor.empty() : tensor<8x64xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<8x64xf32>) outs(%zero : tensor<8xf64>) {
+  ^bb0(%in: f32, %acc: f64):
+    %wide = arith.extf %in : f32 to f64
+    %sq = arith.mulf %wide, %wide : f64
+    %a = arith.addf %acc, %sq : f64
+    linalg.yield %a : f64
+  } -> tensor<8xf64>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %sum : tensor<8x64xf32>, tensor<8xf64>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%in: f32, %s: f64, %out: f32):
+    %wide = arith.extf %in : f32 to f64
+    %v = arith.divf %s, %n : f64
+    %re = arith.addf %v, %eps : f64
+    %r = math.rsqrt %re : f64
+    %p = arith.mulf %wide, %r : f64
+    %t = arith.truncf %p : f64 to f32
+    linalg.yield %t : f32
+  } -> tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// CHECK-LABEL: func @huge_epsilon(
+// CHECK:         math.rsqrt
+// REMARK: Function=huge_epsilon | Remark="sum of squares under a root is not raised: epsilon is 1e+39, which f32 does not hold"
+func.func @huge_epsilon(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf64>
+  %n = arith.constant 64.0 : f64
+  %eps = arith.constant 1.0e+39 : f64
+  %e = tensor.empty() : tensor<8x64xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<8x64xf32>) outs(%zero : tensor<8xf64>) {
+  ^bb0(%in: f32, %acc: f64):
+    %wide = arith.extf %in : f32 to f64
+    %sq = arith.mulf %wide, %wide : f64
+    %a = arith.addf %acc, %sq : f64
+    linalg.yield %a : f64
+  } -> tensor<8xf64>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %sum : tensor<8x64xf32>, tensor<8xf64>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%in: f32, %s: f64, %out: f32):
+    %wide = arith.extf %in : f32 to f64
+    %v = arith.divf %s, %n : f64
+    %re = arith.addf %v, %eps : f64
+    %r = math.rsqrt %re : f64
+    %p = arith.mulf %wide, %r : f64
+    %t = arith.truncf %p : f64 to f32
+    linalg.yield %t : f32
+  } -> tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}

@@ -102,3 +102,59 @@ func.func @norm_in_f32(%x: tensor<8x64xbf16>, %g: tensor<64xbf16>) -> tensor<8x6
   } -> tensor<8x64xbf16>
   return %y : tensor<8x64xbf16>
 }
+
+// -----
+
+// A term of an expanded LayerNorm is rounded.
+// CHECK-LABEL: func @rounded_term
+// CHECK-NOT: flashnorm.
+// CHECK: math.rsqrt
+func.func @rounded_term(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %mu_sum = linalg.reduce { arith.addf } ins(%x : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mu = arith.divf %mu_sum, %n : tensor<8xf32>
+  %mus = linalg.broadcast ins(%mu : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %c = arith.subf %x, %mus : tensor<8x64xf32>
+  %sq = arith.mulf %c, %c : tensor<8x64xf32>
+  %v_sum = linalg.reduce { arith.addf } ins(%sq : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %v = arith.divf %v_sum, %n : tensor<8xf32>
+  %re = arith.addf %v, %eps : tensor<8xf32>
+  %r = math.rsqrt %re : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %xf = arith.mulf %x, %rows : tensor<8x64xf32>
+  %mf = arith.mulf %mus, %rows : tensor<8x64xf32>
+  %mt = arith.truncf %mf : tensor<8x64xf32> to tensor<8x64xbf16>
+  %me = arith.extf %mt : tensor<8x64xbf16> to tensor<8x64xf32>
+  %y = arith.subf %xf, %me : tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// -----
+
+// Somebody reads the root of a rounded mean.
+// CHECK-LABEL: func @rounded_statistic
+// CHECK: %[[Y:.+]] = flashnorm.rms_norm {{.*}} -> tensor<8x64xf32>
+// CHECK: arith.truncf
+// CHECK: %[[R:.+]] = math.rsqrt
+// CHECK: return %[[Y]], %[[R]]
+func.func @rounded_statistic(%x: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-05> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %sq = arith.mulf %x, %x : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%sq : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %v = arith.divf %sum, %n : tensor<8xf32>
+  %re = arith.addf %v, %eps : tensor<8xf32>
+  %r = math.rsqrt %re : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %y = arith.mulf %x, %rows : tensor<8x64xf32>
+  %vt = arith.truncf %v : tensor<8xf32> to tensor<8xbf16>
+  %ve = arith.extf %vt : tensor<8xbf16> to tensor<8xf32>
+  %re2 = arith.addf %ve, %eps : tensor<8xf32>
+  %r2 = math.rsqrt %re2 : tensor<8xf32>
+  return %y, %r2 : tensor<8x64xf32>, tensor<8xf32>
+}

@@ -74,6 +74,7 @@ func.func @two_norms(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>, %init: tenso
 // Neither what a post-norm made, nor the value before it, nor a matmul that has
 // its plan; and a mean or a root that is not 0 for equal elements is another
 // statistic.
+// REMARK: Function=not_shared | {{.*}}the matmul carries a plan; run this pass before it is planned
 // REMARK: Function=not_shared | {{.*}}no producer: the matmul that makes x normalises it
 // REMARK: Function=not_shared | {{.*}}no producer: x is the second result of the matmul that makes it
 // CHECK-LABEL: func @not_shared(

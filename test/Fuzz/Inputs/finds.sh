@@ -9,7 +9,7 @@ fail() {
   exit 1
 }
 rm -rf "$folder"
-if flashnorm-fuzz --seed="$seed" --cases=200 --execute=1000 --max-findings=1 \
+if flashnorm-fuzz --seed="$seed" --cases=200 --max-findings=1 \
     --wrong-raise="$mistake" --output="$folder" $reduce >"$folder.log"; then
   fail "is not found"
 fi
@@ -22,10 +22,10 @@ if [ -n "$reduce" ]; then
 fi
 flashnorm-opt --flashnorm-raise "$program" | grep "$op" >/dev/null || fail "has no $op"
 
-again=(flashnorm-fuzz --seed="$seed" --first="$index" --cases=1 --execute=1000
-  --replay="$program")
-"${again[@]}" >"$folder.log" || fail "$(cat "$folder.log")"
-if "${again[@]}" --wrong-raise="$mistake" >"$folder.log"; then
+read -ra again < <(sed -n 's/^\/\/ replay: //p' "$program")
+if "${again[@]}" >"$folder.log"; then
   fail "is not found again in $(cat "$program")"
 fi
+"${again[@]/--wrong-raise*/--cases=1}" >"$folder.right.log" ||
+  fail "$(cat "$folder.right.log")"
 grep '^finding: mismatch' "$folder.log"

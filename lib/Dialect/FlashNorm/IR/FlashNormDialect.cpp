@@ -224,6 +224,11 @@ static LogicalResult verifyNormFunction(FunctionOpInterface function,
                                     << type;
   auto x = cast<RankedTensorType>(inputs[0]);
   auto y = cast<RankedTensorType>(results[0]);
+  if (!isEpsFor(norm.getEps().getValue(), x.getElementType()))
+    return function.emitOpError()
+           << "'" << name << "' needs an eps that is 0 or a normal number of "
+           << (x.getElementType().isF64() ? "f64" : "f32") << ", got "
+           << norm.getEps().getValueAsDouble();
   if (x.getRank() == 0 || x.isDynamicDim(x.getRank() - 1) ||
       x.getShape().back() == 0)
     return function.emitOpError()

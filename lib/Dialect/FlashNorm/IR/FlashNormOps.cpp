@@ -94,9 +94,22 @@ static LogicalResult verifyLeadingDims(Operation *op, ValueRange values,
   return success();
 }
 
-static LogicalResult verifyEps(Operation *op, const APFloat &eps) {
+bool flashnorm::isEpsFor(const APFloat &eps, Type element) {
+  APFloat value = eps;
+  bool losesInfo;
+  value.convert(element.isF64() ? APFloat::IEEEdouble() : APFloat::IEEEsingle(),
+                APFloat::rmNearestTiesToEven, &losesInfo);
+  return eps.isZero() || value.isNormal();
+}
+
+static LogicalResult verifyEps(Operation *op, const APFloat &eps,
+                               Type element) {
   if (eps.isNegative() || !eps.isFinite())
     return op->emitOpError() << "eps must be finite and not negative, got "
+                             << eps.convertToDouble();
+  if (!isEpsFor(eps, element))
+    return op->emitOpError() << "eps must be 0 or a normal number of "
+                             << (element.isF64() ? "f64" : "f32") << ", got "
                              << eps.convertToDouble();
   return success();
 }
@@ -132,7 +145,7 @@ static LogicalResult verifyNorm(NormOp op, unsigned maxInits) {
                          "the input")) ||
       failed(
           verifyVector(op, op.getWeight(), type.getShape().back(), "weight")) ||
-      failed(verifyEps(op, op.getEps())))
+      failed(verifyEps(op, op.getEps(), type.getElementType())))
     return failure();
   for (Value statistic : op.getInits().drop_front())
     if (failed(verifyStatistics(op, statistic, type, "statistics")))
@@ -211,6 +224,9 @@ LogicalResult RowStatisticsOp::verify() {
     return emitOpError() << "needs 1 or 2 inits, got " << getInits().size();
   ShapedType type = shapedType(getInput());
   if (failed(verifyDestinationStyle(*this)) || failed(verifyRows(*this, type)))
+    return failure();
+  if (failed(verifyEps(*this, getNorm().getEps().getValue(),
+                       type.getElementType())))
     return failure();
   if (returnsMean() && getNorm().getKind() != NormKind::Layer)
     return emitOpError() << "returns a mean, which a layer norm has, not "
@@ -326,6 +342,10 @@ LogicalResult MatmulOp::verify() {
     return emitOpError()
            << "column_sums need a layer pre_norm, whose mean they "
               "are multiplied with";
+  for (NormAttr norm : {getPreNormAttr(), getPostNormAttr()})
+    if (norm && failed(verifyEps(*this, norm.getEps().getValue(),
+                                 Float32Type::get(getContext()))))
+      return failure();
   if (getRowScale() && getPreNorm())
     return emitOpError() << "has both a row_scale and a pre_norm, which scale "
                             "the same rows";

@@ -33,6 +33,9 @@ struct Term {
 };
 struct Polynomial {
   SmallVector<Term, 2> terms;
+  /// Terms or factors have cancelled each other: what is infinite, or beyond
+  /// the precision of f32, does not.
+  bool cancels = false;
 
   /// The value when it depends on nothing.
   std::optional<double> getConstant() const {
@@ -51,6 +54,9 @@ struct Atom {
 
 // Expressions that grow beyond these are no activation that we know.
 constexpr unsigned maxTerms = 16, maxSteps = 128;
+// Coefficients beyond these would lose what is added to them, or overflow on
+// the way; those of activations lie between 0.03 and 2.
+constexpr double maxCoefficient = 0x1p8, minCoefficient = 0x1p-8;
 } // namespace
 
 static bool isEqual(const Polynomial &a, const Polynomial &b, double tolerance);
@@ -119,10 +125,11 @@ static Polynomial apply(Atom::Kind kind, Polynomial argument) {
 static Polynomial scale(Polynomial a, double by) {
   for (Term &term : a.terms)
     term.coefficient *= by;
-  return by == 0 ? Polynomial() : a;
+  return a;
 }
 
 static Polynomial add(Polynomial a, const Polynomial &b) {
+  a.cancels |= b.cancels;
   for (const Term &term : b.terms) {
     auto same = llvm::find_if(a.terms, [&](const Term &other) {
       return hasSameFactors(term, other, 0);
@@ -131,15 +138,16 @@ static Polynomial add(Polynomial a, const Polynomial &b) {
       a.terms.push_back(term);
       continue;
     }
+    a.cancels |= (same->coefficient < 0) != (term.coefficient < 0);
     same->coefficient += term.coefficient;
-    if (same->coefficient == 0)
-      a.terms.erase(same);
   }
   return a;
 }
 
 static Polynomial multiply(const Polynomial &a, const Polynomial &b) {
   Polynomial result;
+  // Zero times a number that may be infinite.
+  result.cancels = a.cancels || b.cancels || a.terms.empty() || b.terms.empty();
   for (const Term &left : a.terms)
     for (const Term &right : b.terms) {
       Term product{left.coefficient * right.coefficient, left.factors};
@@ -147,10 +155,12 @@ static Polynomial multiply(const Polynomial &a, const Polynomial &b) {
         auto same = llvm::find_if(product.factors, [&](const Factor &other) {
           return isEqual(*factor.atom, *other.atom, 0);
         });
-        if (same == product.factors.end())
+        if (same == product.factors.end()) {
           product.factors.push_back(factor);
-        else if ((same->exponent += factor.exponent) == 0)
-          product.factors.erase(same);
+          continue;
+        }
+        result.cancels |= (same->exponent < 0) != (factor.exponent < 0);
+        same->exponent += factor.exponent;
       }
       Polynomial term;
       term.terms.push_back(std::move(product));
@@ -233,7 +243,11 @@ std::optional<Polynomial> ExpressionBuilder::build(Value value) {
   if (++steps > maxSteps)
     return std::nullopt;
   std::optional<Polynomial> result = buildOp(op);
-  if (!result || result->terms.size() > maxTerms)
+  if (!result || result->cancels || result->terms.size() > maxTerms ||
+      llvm::any_of(result->terms, [](const Term &term) {
+        double size = std::abs(term.coefficient);
+        return size > maxCoefficient || size < minCoefficient;
+      }))
     return std::nullopt;
   return result;
 }

@@ -55,7 +55,8 @@ static std::string checkMatmul(MatmulOp matmul,
             ", that is not homogeneous")
         .str();
   if (matmul.getPlan())
-    return "the matmul after it carries a plan";
+    return "the matmul after it carries a plan; run this pass before it is "
+           "planned";
   if (matmul.getInits().size() > 1)
     return "the matmul after it has a second result";
   if (holdsF16(matmul))

@@ -37,7 +37,7 @@ struct ConcatMatmuls : ::flashnorm::impl::ConcatMatmulsPassBase<ConcatMatmuls> {
 /// Why `op` cannot be a part of a larger matmul, or nothing.
 static std::string checkPart(func::FuncOp entry, MatmulOp op) {
   if (op.getPlan())
-    return "one carries a plan";
+    return "one carries a plan; run this pass before it is planned";
   // There are no slices of nothing.
   if (llvm::is_contained(
           cast<ShapedType>(op->getResult(0).getType()).getShape(), 0))
@@ -79,9 +79,20 @@ static std::string checkPair(MatmulOp first, MatmulOp op,
       first->getDiscardableAttrDictionary())
     return "the attributes differ";
   for (Value operand : {op.getWeight(), op.getBias()})
-    if (operand && !dominance.properlyDominates(operand, first))
+    if (operand && !dominance.properlyDominates(getReshaped(operand), first))
       return "a weight or bias comes after the first of them";
   return "";
+}
+
+/// Moves the reshapes that make `value` in front of `op`.
+static void moveReshapes(RewriterBase &rewriter, Value value, Operation *op) {
+  SmallVector<Operation *> reshapes;
+  for (Value root = getReshaped(value); value != root;
+       value = value.getDefiningOp()->getOperand(0))
+    reshapes.push_back(value.getDefiningOp());
+  for (Operation *reshape : llvm::reverse(reshapes))
+    if (reshape->getBlock() == op->getBlock() && op->isBeforeInBlock(reshape))
+      rewriter.moveOpBefore(reshape, op);
 }
 
 static Value concat(OpBuilder &builder, Location loc, int64_t dim,
@@ -97,6 +108,10 @@ static void concatenate(RewriterBase &rewriter, ArrayRef<MatmulOp> parts) {
   MatmulOp first = parts.front();
   Location loc = rewriter.getFusedLoc(llvm::map_to_vector(
       parts, [](MatmulOp part) -> Location { return part.getLoc(); }));
+  for (MatmulOp part : parts)
+    for (Value operand : {part.getWeight(), part.getBias()})
+      if (operand)
+        moveReshapes(rewriter, operand, first);
   rewriter.setInsertionPoint(first);
   Value weight = concat(rewriter, loc, first.getTransposeWeight() ? 0 : 1,
                         parts, [](MatmulOp op) { return op.getWeight(); });

@@ -13,6 +13,7 @@
 
 #include "ActivationMatcher.h"
 #include "ElementwiseFlow.h"
+#include "EpiloguePreparation.h"
 #include "EpilogueRewriter.h"
 #include "MatmulDraft.h"
 #include "MatmulMatcher.h"
@@ -20,6 +21,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
@@ -322,6 +325,7 @@ struct FuseEpilogues : ::flashnorm::impl::FuseEpiloguesPassBase<FuseEpilogues> {
   using FuseEpiloguesPassBase::FuseEpiloguesPassBase;
 
   void runOnOperation() override {
+    prepareEpilogues(getOperation());
     SmallVector<MatmulOp> matmuls;
     getOperation().walk([&](MatmulOp op) {
       // A norm, a second result, a scale or a plan fixes what comes last.

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseFlow.h"
+#include "EpiloguePreparation.h"
 #include "EpilogueRewriter.h"
 #include "GluMatcher.h"
 #include "MatmulDraft.h"
@@ -19,6 +20,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
 
@@ -212,6 +215,7 @@ void FuseGlu::runOnOperation() {
         << "' for new weights; legal are gate_first and interleaved";
     return signalPassFailure();
   }
+  prepareEpilogues(getOperation());
   SmallVector<arith::MulFOp> products;
   getOperation().walk([&](arith::MulFOp op) { products.push_back(op); });
   // A fusion erases the products of its activation.

@@ -94,8 +94,15 @@ static PostCandidate matchPost(const NormView &norm, DominanceInfo &dominance,
   };
   Value source = lookThroughReshapes(norm.input, candidate.reshapes);
   candidate.matmul = source.getDefiningOp<MatmulOp>();
-  if (!candidate.matmul)
-    return decline("no flashnorm.matmul makes its input");
+  if (!candidate.matmul) {
+    while (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+        source.getDefiningOp()))
+      source = source.getDefiningOp()->getOperand(0);
+    return decline(source.getDefiningOp<MatmulOp>()
+                       ? "its rows are other than those of the matmul before "
+                         "it, as heads are parts of rows"
+                       : "no flashnorm.matmul makes its input");
+  }
   MatmulOp matmul = candidate.matmul;
   if (matmul.getPostNorm())
     return decline("the matmul before it has a norm in its epilogue already");

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseFlow.h"
+#include "EpiloguePreparation.h"
 #include "EpilogueRewriter.h"
 #include "MatmulDraft.h"
 #include "MatmulMatcher.h"
@@ -18,6 +19,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/raw_ostream.h"
@@ -153,6 +156,11 @@ bool Walk::takeClamp(Operation *op) {
   Operation *second = !flow.escape && flow.consumers.size() == 1
                           ? flow.consumers.front()
                           : nullptr;
+  // A rounding in between is one of the clamped value.
+  for (Value member : flow.members)
+    if (member.getDefiningOp<arith::TruncFOp>() &&
+        member.getType() != op->getResult(0).getType())
+      second = nullptr;
   std::optional<APFloat> last = getBound(second);
   bool startsLow = isa<arith::MaximumFOp>(op);
   if (!last || startsLow == isa<arith::MaximumFOp>(second))
@@ -318,10 +326,11 @@ struct FuseQuantization
 } // namespace
 
 void FuseQuantization::runOnOperation() {
+  prepareEpilogues(getOperation());
   SmallVector<MatmulOp> matmuls;
   getOperation().walk([&](MatmulOp op) {
     if (op.hasPureTensorSemantics() && op.getInits().size() == 1 &&
-        !op.getOutputScale() && !op.getSaturate() && !op.getPlan() &&
+        !op.getOutputScale() && !op.getSaturate() &&
         isEpilogueType(getElementTypeOrSelf(op->getResult(0))) &&
         (!preserveRounding || canPreserveRounding(op)))
       matmuls.push_back(op);
@@ -337,7 +346,9 @@ void FuseQuantization::runOnOperation() {
     std::string reason = walk.run();
     Quantization &found = walk.found;
     linalg::LinalgOp endOp;
-    if (found.end && !(endOp = getEndOp(matmul->getBlock(), found.end)))
+    if (found.end && matmul.getPlan())
+      reason = "the matmul carries a plan; run this pass before it is planned";
+    else if (found.end && !(endOp = getEndOp(matmul->getBlock(), found.end)))
       reason = "the last step is computed in another block or a named op that "
                "does more";
     Location loc = matmul.getLoc();

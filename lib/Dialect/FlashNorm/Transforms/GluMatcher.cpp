@@ -127,7 +127,7 @@ static bool hidesRounding(const GluSide &side) {
 /// Why a matmul cannot be a part of the fused one, or nothing.
 static std::string checkPart(MatmulOp op, bool preserveRounding) {
   if (op.getPlan())
-    return "a matmul carries a plan";
+    return "a matmul carries a plan; run this pass before it is planned";
   if (op.getResidual() || op.getPostNorm() || op.getInits().size() > 1)
     return "a matmul has a residual, a post-norm or a second result";
   if (op.getGlu() || op.getOutputScale() || op.getSaturate())

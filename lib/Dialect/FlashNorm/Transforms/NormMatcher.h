@@ -63,8 +63,8 @@ private:
   std::optional<NormMatch> matchExpanded(Element element);
   std::optional<NormMatch> matchFactors(Element element,
                                         const RowStatistic &statistic,
-                                        bool inverse, bool allowWeight,
-                                        Numerator numerator);
+                                        Element root, bool inverse,
+                                        bool allowWeight, Numerator numerator);
   std::optional<Element> selectInput(const RowStatistic &statistic,
                                      Element numerator, NearMiss &why) const;
   void explainSummands(const Node &sum);

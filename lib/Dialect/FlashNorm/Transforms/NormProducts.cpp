@@ -73,15 +73,19 @@ static bool isNumerator(Element element, const RowStatistic &statistic,
 
 std::optional<NormMatch>
 NormMatcher::matchFactors(Element element, const RowStatistic &statistic,
-                          bool inverse, bool allowWeight, Numerator numerator) {
+                          Element root, bool inverse, bool allowWeight,
+                          Numerator numerator) {
   NormMatch match;
   Element x;
   match.statistic = statistic;
-  // The rounding to the result type is no loss.
-  if (Node node = look(element);
-      node.is(Kind::Round) && !isTooNarrow(node.type))
-    element = node.args[0];
   Precision precision;
+  // The rounding to the result type is no loss; that of a term is one.
+  if (Node node = look(element);
+      node.is(Kind::Round) && !isTooNarrow(node.type)) {
+    element = node.args[0];
+    if (numerator != Numerator::Normalized)
+      precision.see(node.type);
+  }
   SmallVector<Factor> factors;
   collectFactors(
       element, /*inverse=*/false, /*depth=*/0,
@@ -100,7 +104,8 @@ NormMatcher::matchFactors(Element element, const RowStatistic &statistic,
       continue;
     }
     if (!hasRoot && factor.inverse == inverse &&
-        look(factor.element).op == statistic.root) {
+        look(factor.element).op == statistic.root &&
+        isSame(factor.element, root)) {
       hasRoot = true;
       continue;
     }
@@ -149,6 +154,12 @@ NormMatcher::matchFactors(Element element, const RowStatistic &statistic,
   if (!input || match.statistic.precision.isTooNarrow(why))
     return explain(statistic.root, 2, why);
   match.input = *input;
+  if (!isEpsFor(APFloat(statistic.eps),
+                getElementTypeOrSelf(match.input.value.getType())))
+    return explain(statistic.root, 3,
+                   {MissReason::Epsilon,
+                    llvm::formatv("epsilon is {0}, which f32 does not hold",
+                                  printNumber(statistic.eps))});
   return match;
 }
 
@@ -189,8 +200,8 @@ std::optional<NormMatch> NormMatcher::matchProduct(Element element,
       continue;
     }
     if (std::optional<NormMatch> match =
-            matchFactors(element, *statistic, factor.inverse, allowWeight,
-                         Numerator::Normalized))
+            matchFactors(element, *statistic, factor.element, factor.inverse,
+                         allowWeight, Numerator::Normalized))
       return match;
   }
   return std::nullopt;
@@ -248,8 +259,8 @@ std::optional<NormMatch> NormMatcher::matchExpanded(Element element) {
       if (!statistic || statistic->kind != NormKind::Layer)
         continue;
       auto matchPart = [&](const Term &term, Numerator numerator) {
-        return matchFactors(term.element, *statistic, factor.inverse,
-                            /*allowWeight=*/true, numerator);
+        return matchFactors(term.element, *statistic, factor.element,
+                            factor.inverse, /*allowWeight=*/true, numerator);
       };
       std::optional<NormMatch> match = matchPart(scaled, Numerator::Raw);
       if (!match)

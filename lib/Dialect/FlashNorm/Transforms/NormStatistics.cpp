@@ -23,6 +23,8 @@ namespace {
 struct Candidate {
   Operation *op;
   bool isMean;
+  /// What it is rounded to in between; null: nothing.
+  Type rounding;
   /// From its indices to those of the norm's statistic.
   AffineMap reader;
 };
@@ -34,11 +36,21 @@ struct Statistic {
   bool isMean = false;
   NormKind kind = NormKind::Layer;
   double eps = 0;
+  Type rounding;
 };
 } // namespace
 
 /// The mean or reciprocal root that `element` is.
-static std::optional<Statistic> matchStatistic(Element element) {
+static std::optional<Statistic> matchStatistic(Element element,
+                                               bool preserveRounding) {
+  auto getRounding = [](const Precision &precision) {
+    return precision.isNarrow() ? precision.narrowest : Type();
+  };
+  auto isTooNarrow = [&](const Precision &precision) {
+    NearMiss ignored;
+    return precision.isTooNarrow(ignored) ||
+           (preserveRounding && precision.isNarrow());
+  };
   Node node = look(element);
   NearMiss why;
   Node root = node;
@@ -54,18 +66,19 @@ static std::optional<Statistic> matchStatistic(Element element) {
   }
   if (root.is(Kind::Rsqrt) || root.is(Kind::Sqrt) || root.is(Kind::Pow)) {
     std::optional<RowStatistic> found = matchRowStatistic(root, inverse, why);
-    if (!found || found->precision.isTooNarrow(why))
+    if (!found || isTooNarrow(found->precision))
       return std::nullopt;
-    return Statistic{found->x, found->length, /*isMean=*/false, found->kind,
-                     found->eps};
+    return Statistic{found->x,    found->length, /*isMean=*/false,
+                     found->kind, found->eps,    getRounding(found->precision)};
   }
   if (!node.is(Kind::Div) && !node.is(Kind::Mul))
     return std::nullopt;
   Precision precision;
   std::optional<Centered> mean = matchMeanOfRow(element, precision);
-  if (!mean || precision.isTooNarrow(why))
+  if (!mean || isTooNarrow(precision))
     return std::nullopt;
-  return Statistic{mean->x, mean->length, /*isMean=*/true};
+  return Statistic{mean->x,         mean->length, /*isMean=*/true,
+                   NormKind::Layer, /*eps=*/0,    getRounding(precision)};
 }
 
 /// From the indices of a statistic's own tensor to those of the rows of x,
@@ -144,7 +157,8 @@ static bool mayBeStatistic(Operation *op) {
 
 StatisticsReport flashnorm::raiseStatistics(func::FuncOp function,
                                             llvm::SetVector<Operation *> &norms,
-                                            StatisticKind kind) {
+                                            StatisticKind kind,
+                                            bool preserveRounding) {
   StatisticsReport report;
   DenseMap<Value, SmallVector<Operation *, 1>> normsOf;
   for (Operation *op : norms)
@@ -166,7 +180,7 @@ StatisticsReport flashnorm::raiseStatistics(func::FuncOp function,
     Operation *source = look(element).op;
     std::optional<Statistic> statistic;
     if (source && (source == op || source->getParentOp() == op))
-      statistic = matchStatistic(element);
+      statistic = matchStatistic(element, preserveRounding);
     if (!statistic || statistic->isMean != (kind == StatisticKind::Mean))
       return WalkResult::skip();
     // Others need its size only.
@@ -191,7 +205,8 @@ StatisticsReport flashnorm::raiseStatistics(func::FuncOp function,
           isReadBefore = true;
           continue;
         }
-        candidates[norm].push_back({op, statistic->isMean, reader});
+        candidates[norm].push_back(
+            {op, statistic->isMean, statistic->rounding, reader});
         return WalkResult::skip();
       }
     }
@@ -227,12 +242,13 @@ StatisticsReport flashnorm::raiseStatistics(func::FuncOp function,
             tensor::CastOp::create(builder, op->getLoc(), type, statistic);
       result.replaceAllUsesWith(statistic);
       report.dead.push_back(candidate.op);
-      report.raised.push_back(
-          {candidate.op->getLoc(),
-           llvm::formatv("{0} raised to a result of {1}",
-                         candidate.isMean ? "mean" : "reciprocal root",
-                         op->getName())
-               .str()});
+      std::string text = llvm::formatv(
+          "{0} raised to a result of {1}",
+          candidate.isMean ? "mean" : "reciprocal root", op->getName());
+      if (candidate.rounding)
+        text += llvm::formatv("; computes in f32 what was rounded to {0}",
+                              candidate.rounding);
+      report.raised.push_back({candidate.op->getLoc(), text});
     }
   }
   return report;

@@ -35,7 +35,7 @@ struct StatisticsReport {
 /// root, it can be raised when the ops are gone that computed the root.
 StatisticsReport raiseStatistics(mlir::func::FuncOp function,
                                  llvm::SetVector<mlir::Operation *> &norms,
-                                 StatisticKind kind);
+                                 StatisticKind kind, bool preserveRounding);
 
 } // namespace flashnorm
 

@@ -32,8 +32,19 @@ bool flashnorm::isFrozen(func::FuncOp entry, BlockArgument argument) {
                           FlashNormDialect::getFrozenAttrName());
 }
 
+Value flashnorm::getReshaped(Value value) {
+  while (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+                         tensor::CastOp>(value.getDefiningOp()) &&
+         value.getDefiningOp()->getNumOperands() == 1)
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
 bool flashnorm::isFrozenOrConstant(func::FuncOp entry, Value value) {
-  if (!value || matchPattern(value, m_Constant()))
+  if (!value)
+    return true;
+  value = getReshaped(value);
+  if (matchPattern(value, m_Constant()))
     return true;
   auto argument = dyn_cast<BlockArgument>(value);
   return argument && isFrozen(entry, argument);

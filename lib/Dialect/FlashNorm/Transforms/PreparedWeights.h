@@ -84,7 +84,9 @@ collectOwnOps(mlir::func::FuncOp function) {
 
 /// Callers promise the same values of this argument on every call.
 bool isFrozen(mlir::func::FuncOp entry, mlir::BlockArgument argument);
-/// Such an argument, a constant, or null.
+/// What `value` is a reshape of, by ops with that operand alone.
+mlir::Value getReshaped(mlir::Value value);
+/// Such an argument, a constant, a reshape of one, or null.
 bool isFrozenOrConstant(mlir::func::FuncOp entry, mlir::Value value);
 
 /// A value that is the same on every call: a constant, a frozen argument, or

@@ -384,7 +384,8 @@ void RaiseNorms::raiseCalls() {
 void RaiseNorms::raiseStatisticsOfNorms() {
   for (StatisticKind kind :
        {StatisticKind::ReciprocalRoot, StatisticKind::Mean}) {
-    StatisticsReport report = raiseStatistics(getOperation(), norms, kind);
+    StatisticsReport report =
+        raiseStatistics(getOperation(), norms, kind, preserveRounding);
     for (auto [loc, text] : report.raised) {
       remark::passed(loc, getRemark("StatisticsRaised"))
           << remark::add("{0}", text);

@@ -69,6 +69,8 @@ struct Mean {
 struct Scale {
   Constant constant;
   bool inverse;
+  /// What the product is computed in.
+  Type type;
 
   /// This makes a mean of a sum of `length` terms.
   bool isMeanOf(int64_t length) const;
@@ -78,8 +80,6 @@ struct Scale {
 bool Scale::isMeanOf(int64_t length) const {
   if (inverse)
     return constant.value == static_cast<double>(length);
-  // 1/length, rounded to its type by whatever means: one unit in the last
-  // place.
   auto type = dyn_cast<FloatType>(constant.type);
   if (!type || type.getWidth() < 16 || type.getWidth() > 64)
     return false;
@@ -87,6 +87,17 @@ bool Scale::isMeanOf(int64_t length) const {
   bool losesInfo;
   exact.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
                 &losesInfo);
+  if (type.getWidth() == 16) {
+    // Here a unit may be the difference to another length, and a subnormal
+    // number be far off: the rounded number, and as good a one as the type of
+    // the product can tell.
+    double error = std::abs(constant.value * static_cast<double>(length) - 1);
+    double limit = !flashnorm::isNarrow(this->type) ? 0x1p-20
+                   : type.isBF16()                  ? 0x1p-8
+                                                    : 0x1p-11;
+    return constant.value == exact.convertToDouble() && error <= limit;
+  }
+  // 1/length, rounded by whatever means: one unit in the last place.
   APFloat below = exact, above = exact;
   below.next(/*nextDown=*/true);
   above.next(/*nextDown=*/false);
@@ -100,13 +111,13 @@ static bool takeScale(Node &node, SmallVectorImpl<Scale> &scales,
   if (node.is(Kind::Mul))
     for (unsigned i : {0, 1})
       if (std::optional<Constant> constant = getConstant(node.args[i])) {
-        scales.push_back({*constant, /*inverse=*/false});
+        scales.push_back({*constant, /*inverse=*/false, node.type});
         node = lookBehindRounding(node.args[1 - i], precision);
         return true;
       }
   if (node.is(Kind::Div))
     if (std::optional<Constant> constant = getConstant(node.args[1])) {
-      scales.push_back({*constant, /*inverse=*/true});
+      scales.push_back({*constant, /*inverse=*/true, node.type});
       node = lookBehindRounding(node.args[0], precision);
       return true;
     }

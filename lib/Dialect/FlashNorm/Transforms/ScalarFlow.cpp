@@ -379,7 +379,12 @@ bool Walk::stepScalar() {
       return false;
     Node source =
         ::look({op->getOperand(0), current.index}, nullptr, casts + 1);
-    if (source.is(Kind::Constant) && source.value >= 0)
+    // What no type in between could hold, an i8 among them, wraps around.
+    Type type = getElementTypeOrSelf(op->getResult(0).getType());
+    double limit = type.isIndex()
+                       ? 0x1p53
+                       : std::ldexp(1, type.getIntOrFloatBitWidth() - 1);
+    if (source.is(Kind::Constant) && source.value >= 0 && source.value < limit)
       node = source;
     return false;
   }

@@ -49,6 +49,11 @@ struct ShareStatistics
   void runOnOperation() override;
 
 private:
+  remark::RemarkOpts getRemark(StringRef name) {
+    return remark::RemarkOpts::name(name)
+        .category("flashnorm-share-statistics")
+        .function(getOperation().getSymName());
+  }
   std::string checkProducer(Value x, NormAttr norm);
   Value makeInProducer(RewriterBase &rewriter, Value x, NormAttr norm);
   Value makeByItself(RewriterBase &rewriter, Value x, NormAttr norm,
@@ -80,7 +85,8 @@ std::string ShareStatistics::checkProducer(Value x, NormAttr norm) {
   if (producer.getPostNorm())
     return "the matmul that makes x normalises it";
   if (producer.getPlan())
-    return "the matmul that makes x carries a plan";
+    return "the matmul that makes x carries a plan; run this pass before it is "
+           "planned";
   if (producer.getOutputScale() || producer.getSaturate())
     return "the matmul that makes x scales or clamps it";
   if (producer.returnsStatistics() && producer.getStatisticsAttr() != norm)
@@ -121,11 +127,6 @@ Value ShareStatistics::makeByItself(RewriterBase &rewriter, Value x,
 
 void ShareStatistics::share(RewriterBase &rewriter, Value x, NormAttr norm,
                             Group &group) {
-  auto options = [&](StringRef name) {
-    return remark::RemarkOpts::name(name)
-        .category("flashnorm-share-statistics")
-        .function(getOperation().getSymName());
-  };
   group.first = replacedOps.lookup_or(group.first, group.first);
   for (MatmulOp &matmul : group.matmuls)
     matmul = cast<MatmulOp>(replacedOps.lookup_or(matmul, matmul));
@@ -135,14 +136,14 @@ void ShareStatistics::share(RewriterBase &rewriter, Value x, NormAttr norm,
       producer ? checkProducer(x, norm) : "producers are not asked for";
   // One reader alone would only lose what its own kernel hides.
   if (!reason.empty() && (group.size() < 2 || group.matmuls.empty())) {
-    remark::missed(loc, options("StatisticsNotShared"))
+    remark::missed(loc, getRemark("StatisticsNotShared"))
         << llvm::formatv("statistics have one reader and no producer: {0}",
                          reason)
                .str();
     ++numKept;
     return;
   }
-  remark::passed(loc, options("StatisticsShared"))
+  remark::passed(loc, getRemark("StatisticsShared"))
       << llvm::formatv("statistics of {0} readers made by {1}", group.size(),
                        reason.empty() ? "the matmul that makes x"
                                       : "flashnorm.row_statistics")
@@ -177,10 +178,15 @@ void ShareStatistics::runOnOperation() {
   llvm::MapVector<std::tuple<Block *, Value, NormAttr>, Group> groups;
   getOperation().walk([&](Operation *op) {
     if (auto matmul = dyn_cast<MatmulOp>(op)) {
-      if (matmul.hasPureTensorSemantics() && matmul.getPreNorm() &&
-          !matmul.getColumnSums() && !matmul.getPlan())
+      if (!matmul.hasPureTensorSemantics() || !matmul.getPreNorm() ||
+          matmul.getColumnSums())
+        return;
+      if (!matmul.getPlan())
         groups[{op->getBlock(), matmul.getInput(), matmul.getPreNormAttr()}]
             .add(op);
+      else
+        remark::missed(matmul.getLoc(), getRemark("StatisticsNotShared"))
+            << "the matmul carries a plan; run this pass before it is planned";
     } else if (auto statistics = dyn_cast<RowStatisticsOp>(op)) {
       // Of the same kind as a pre-norm takes, and of its type.
       bool isScale = statistics.getNorm().getKind() == NormKind::RMS ||

@@ -77,6 +77,8 @@ std::optional<ElementRef> flashnorm::lookThrough(const ElementRef &ref) {
   std::optional<ElementRef> source;
   if (auto castOp = dyn_cast<tensor::CastOp>(op)) {
     source = ElementRef{castOp.getSource(), ref.map};
+  } else if (auto extOp = dyn_cast<arith::ExtFOp>(op)) {
+    source = ElementRef{extOp.getIn(), ref.map};
   } else if (isReshape(op)) {
     if (AffineMap map = getReshapeSource(op, ref.map))
       source = ElementRef{op->getOperand(0), map};

@@ -31,6 +31,10 @@ namespace flashnorm {
 /// #gpu.address_space<global>.
 bool isInGlobalMemory(mlir::MemRefType type);
 
+/// `eps` is 0 or a normal number in the type that norms of `element` compute
+/// in: f32, or f64 for that.
+bool isEpsFor(const llvm::APFloat &eps, mlir::Type element);
+
 /// Lets one-shot bufferization handle the ops of this dialect.
 void registerBufferizableOpInterfaceExternalModels(
     mlir::DialectRegistry &registry);

@@ -59,7 +59,8 @@ def FlashNorm_RMSNormOp : FlashNorm_DpsOp<"rms_norm", [AttrSizedOperandSegments]
     - (C3) weight is a vector as long as x's last dimension.
     - (C4) rstd, the optional second init, has x's leading dimensions and is f32
       (or f64).
-    - (C5) eps is finite and not negative.
+    - (C5) eps is finite and not negative, and 0 or a normal number in the type
+      that the norm is computed in: f32, or f64 for elements of f64.
 
     ```mlir
     %y = flashnorm.rms_norm ins(%x : tensor<?x256xbf16>)
@@ -104,7 +105,8 @@ def FlashNorm_LayerNormOp : FlashNorm_DpsOp<"layer_norm", [AttrSizedOperandSegme
     - (C3) weight and bias are vectors as long as x's last dimension.
     - (C4) mean and rstd, the optional second and third init, come together,
       have x's leading dimensions and are f32 (or f64).
-    - (C5) eps is finite and not negative.
+    - (C5) eps is finite and not negative, and 0 or a normal number in the type
+      that the norm is computed in: f32, or f64 for elements of f64.
 
     ```mlir
     %y = flashnorm.layer_norm ins(%x : tensor<?x256xbf16>)

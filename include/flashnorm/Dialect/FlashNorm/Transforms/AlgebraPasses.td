@@ -181,8 +181,8 @@ def DeferNormsPass : Pass<"flashnorm-defer-norms", "::mlir::ModuleOp"> {
 def ShareStatisticsPass : Pass<"flashnorm-share-statistics", "::mlir::func::FuncOp"> {
   let summary = "computes the statistics of a pre-norm once for all of its readers";
   let description = [{
-    Matmuls that a norm was deferred into (`pre_norm`) compute the statistics of
-    x each. Where the op that makes x is a matmul, it can return them, as it has
+    Matmuls that a norm was deferred into (`pre_norm`, by
+    `--flashnorm-defer-norms`) compute the statistics of x each. Where the op that makes x is a matmul, it can return them, as it has
     x in registers; else one `flashnorm.row_statistics` serves all. The readers
     then only scale their rows.
 
@@ -214,7 +214,7 @@ def ShareStatisticsPass : Pass<"flashnorm-share-statistics", "::mlir::func::Func
   }];
   let options = [
     Option<"producer", "producer", "bool", "true",
-           "let the matmul that makes x return its statistics">];
+           "let the matmul that makes x return its statistics; true by default">];
   let dependentDialects = ["::flashnorm::FlashNormDialect",
                            "::mlir::tensor::TensorDialect"];
   let statistics = [

@@ -76,10 +76,15 @@ def FuseGluPass : Pass<"flashnorm-fuse-glu", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"layout", "layout", "std::string", "\"gate_first\"",
-           "columns of two weights that become one: gate_first or interleaved">,
+           "columns of two weights that become one: gate_first (the default) or "
+           "interleaved">,
     Option<"preserveRounding", "preserve-rounding", "bool", "false",
            "round between the steps where the source does">];
   let dependentDialects = ["::flashnorm::FlashNormDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
   let statistics = [
     Statistic<"numFused", "fused", "gated linear units fused">,
@@ -132,6 +137,10 @@ def FuseQuantizationPass : Pass<"flashnorm-fuse-quantization", "::mlir::func::Fu
     Option<"preserveRounding", "preserve-rounding", "bool", "false",
            "round the result before it is scaled where the source does">];
   let dependentDialects = ["::flashnorm::FlashNormDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
   let statistics = [
     Statistic<"numFused", "fused", "scales, clamps and casts fused">,

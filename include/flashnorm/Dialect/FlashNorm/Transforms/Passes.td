@@ -25,7 +25,7 @@ def CheckModulePass : Pass<"flashnorm-check-module", "::mlir::ModuleOp"> {
     Option<"chip", "chip", "std::string", "\"\"",
            "target chip; empty: not checked">,
     Option<"family", "family", "std::string", "\"auto\"",
-           "MMA family: auto, mma_sync, wgmma or tcgen05">];
+           "MMA family: auto (the default), mma_sync, wgmma or tcgen05">];
 }
 
 def RaiseNormsPass : Pass<"flashnorm-raise-norms", "::mlir::func::FuncOp"> {
@@ -225,6 +225,11 @@ def FuseEpiloguesPass : Pass<"flashnorm-fuse-epilogues", "::mlir::func::FuncOp">
     Where one op computes more than the epilogue (after
     `linalg-fuse-elementwise-ops`), it keeps the rest and reads the new result.
 
+    What is computed from a matmul's result element by element in tosa, or in
+    arith and math on tensors, is converted to linalg first, fused or not. An
+    init that is only overwritten, as `convert-elementwise-to-linalg` makes one
+    of an operand, is no use of it.
+
     Preconditions: nobody else uses the values that disappear; the residual sum
     itself may have any number of uses. All in one block. The matmul has no
     post-norm, second result or plan.
@@ -261,6 +266,10 @@ def FuseEpiloguesPass : Pass<"flashnorm-fuse-epilogues", "::mlir::func::FuncOp">
     Statistic<"residuals", "residuals", "Number of residuals fused">,
     Statistic<"roundings", "roundings", "Number of roundings fused alone">];
   let dependentDialects = ["::flashnorm::FlashNormDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 
@@ -337,9 +346,10 @@ def FuseNormsPass : Pass<"flashnorm-fuse-norms", "::mlir::ModuleOp"> {
   let options = [
     Option<"preserveRounding", "preserve-rounding", "bool", "false",
            "round between the steps where the source does">,
-    Option<"chip", "chip", "std::string", "\"sm_90a\"", "target chip">,
+    Option<"chip", "chip", "std::string", "\"sm_90a\"",
+           "target chip; sm_90a by default">,
     Option<"family", "family", "std::string", "\"auto\"",
-           "MMA family: auto, mma_sync, wgmma or tcgen05">];
+           "MMA family: auto (the default), mma_sync, wgmma or tcgen05">];
   let statistics = [
     Statistic<"numPostFused", "post-fused", "norms fused into the matmul before">,
     Statistic<"numPreFused", "pre-fused", "norms fused into the matmuls after">,
@@ -377,9 +387,10 @@ def PlanPass : Pass<"flashnorm-plan", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::flashnorm::FlashNormDialect"];
   let options = [
-    Option<"chip", "chip", "std::string", "\"sm_90a\"", "target chip">,
+    Option<"chip", "chip", "std::string", "\"sm_90a\"",
+           "target chip; sm_90a by default">,
     Option<"family", "family", "std::string", "\"auto\"",
-           "MMA family: auto, mma_sync, wgmma or tcgen05">];
+           "MMA family: auto (the default), mma_sync, wgmma or tcgen05">];
   let statistics = [
     Statistic<"numPlanned", "planned", "matmuls that got a plan">,
     Statistic<"numNotPlanned", "not-planned", "matmuls without a plan">];
