@@ -386,3 +386,27 @@ func.func @widened_constant(%a: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %y = arith.mulf %x, %rows : tensor<8x64xf32>
   return %y : tensor<8x64xf32>
 }
+
+// Something else in the body reads what is widened.
+// CHECK-LABEL: func @widened_and_read(
+// CHECK:         flashnorm.rms_norm ins(%{{.*}} : tensor<8x64xbf16>)
+func.func @widened_and_read(%a: tensor<8x64xbf16>) -> tensor<8x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %n = arith.constant dense<64.0> : tensor<8xf32>
+  %eps = arith.constant dense<1.0e-5> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %x = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<8x64xbf16>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %w = arith.extf %in : bf16 to f32
+    %unused = arith.negf %w : f32
+    linalg.yield %w : f32
+  } -> tensor<8x64xf32>
+  %square = arith.mulf %x, %x : tensor<8x64xf32>
+  %sum = linalg.reduce { arith.addf } ins(%square : tensor<8x64xf32>) outs(%zero : tensor<8xf32>) dimensions = [1]
+  %mean = arith.divf %sum, %n : tensor<8xf32>
+  %var = arith.addf %mean, %eps : tensor<8xf32>
+  %r = math.rsqrt %var : tensor<8xf32>
+  %rows = linalg.broadcast ins(%r : tensor<8xf32>) outs(%e : tensor<8x64xf32>) dimensions = [1]
+  %y = arith.mulf %x, %rows : tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}

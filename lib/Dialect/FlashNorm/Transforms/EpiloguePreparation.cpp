@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -81,28 +83,34 @@ static bool convertToLinalg(func::FuncOp function,
   return true;
 }
 
-/// The sizes of `value`, those of the init where one was overwritten.
-static SmallVector<OpFoldResult> getSizes(OpBuilder &builder, Location loc,
-                                          Value value) {
-  while (auto result = dyn_cast<OpResult>(value)) {
-    auto op = dyn_cast<DestinationStyleOpInterface>(result.getOwner());
-    if (!op)
-      break;
-    value = op.getTiedOpOperand(result)->get();
+/// The size of `value` in `dim` from as far back as it can be had: asking a
+/// result for its size is a use.
+static OpFoldResult getSize(OpBuilder &builder, Location loc, Value value,
+                            int64_t dim) {
+  while (true) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (!type.isDynamicDim(dim))
+      return builder.getIndexAttr(type.getDimSize(dim));
+    if (auto empty = value.getDefiningOp<tensor::EmptyOp>())
+      return empty.getMixedSizes()[dim];
+    if (auto expand = value.getDefiningOp<tensor::ExpandShapeOp>())
+      return expand.getMixedOutputShape()[dim];
+    auto before = stepToSameSize(value, dim);
+    if (!before || !isa<RankedTensorType>(before->first.getType()))
+      return tensor::getMixedSize(builder, loc, value, dim);
+    std::tie(value, dim) = *before;
   }
-  if (auto empty = value.getDefiningOp<tensor::EmptyOp>())
-    return empty.getMixedSizes();
-  return tensor::getMixedSizes(builder, loc, value);
 }
 
 static Value createEmptyLike(OpBuilder &builder, Location loc, Value value) {
-  return tensor::EmptyOp::create(
-      builder, loc, getSizes(builder, loc, value),
-      cast<RankedTensorType>(value.getType()).getElementType());
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<OpFoldResult> sizes;
+  for (int64_t dim : llvm::seq(type.getRank()))
+    sizes.push_back(getSize(builder, loc, value, dim));
+  return tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
 }
 
-/// Sizes that are asked of `value` come from where its own come from: asking is
-/// a use.
+/// Sizes that are asked of `value` come from where its own come from.
 static void forwardSizes(RewriterBase &rewriter, Value value) {
   for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
     auto dim = dyn_cast<tensor::DimOp>(user);
@@ -112,9 +120,13 @@ static void forwardSizes(RewriterBase &rewriter, Value value) {
       continue;
     rewriter.setInsertionPoint(dim);
     Value size = getValueOrCreateConstantIndexOp(
-        rewriter, dim.getLoc(),
-        getSizes(rewriter, dim.getLoc(), value)[*index]);
-    rewriter.replaceOp(dim, size);
+        rewriter, dim.getLoc(), getSize(rewriter, dim.getLoc(), value, *index));
+    // A reshape of several dimensions is where its size comes from.
+    if (auto same = size.getDefiningOp<tensor::DimOp>();
+        same && same.getSource() == value)
+      rewriter.eraseOp(same);
+    else
+      rewriter.replaceOp(dim, size);
   }
 }
 
@@ -141,14 +153,14 @@ static void readAsInput(RewriterBase &rewriter, linalg::GenericOp op) {
 
 void flashnorm::prepareEpilogues(func::FuncOp function) {
   llvm::SetVector<Value> epilogues = findEpilogues(function);
-  if (convertToLinalg(function, epilogues)) {
+  const bool converted = convertToLinalg(function, epilogues);
+  if (converted) {
     decideChoices(function);
     epilogues = findEpilogues(function);
   }
   IRRewriter rewriter(function.getContext());
   for (Value value : epilogues)
-    if (value.getDefiningOp<DestinationStyleOpInterface>())
-      forwardSizes(rewriter, value);
+    forwardSizes(rewriter, value);
   // In the order of the program: the inits of an op may come from another one.
   SmallVector<linalg::LinalgOp> users;
   function.walk([&](linalg::LinalgOp op) {
@@ -170,5 +182,10 @@ void flashnorm::prepareEpilogues(func::FuncOp function) {
         break;
       }
     }
+  }
+  // What was written in two ways is the same now.
+  if (converted) {
+    DominanceInfo dominance(function);
+    eliminateCommonSubExpressions(rewriter, dominance, function);
   }
 }

@@ -98,7 +98,7 @@ linalg::GenericOp flashnorm::narrowProducer(OpBuilder &builder, Type type,
         IRMapping mapping;
         mapping.map(op.getBlock()->getArguments(), arguments);
         for (Operation &inner : op.getBlock()->without_terminator())
-          if (&inner != extend)
+          if (&inner != extend || !extend->hasOneUse())
             nested.clone(inner, mapping);
         // What is widened may come from outside of the body.
         linalg::YieldOp::create(nested, loc,

@@ -7,6 +7,7 @@
 
 #include "RaisePreparation.h"
 #include "ScalarFlow.h"
+#include "ValueFlow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -125,39 +126,6 @@ Size Sizes::find(Value index, unsigned depth) {
   return {std::nullopt, index, -1};
 }
 
-/// One step back to a tensor that has this dimension, too.
-static std::optional<std::pair<Value, int64_t>> stepBack(Value tensor,
-                                                         int64_t dim) {
-  auto result = dyn_cast<OpResult>(tensor);
-  if (!result)
-    return std::nullopt;
-  Operation *op = result.getOwner();
-  if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
-    return std::make_pair(dps.getTiedOpOperand(result)->get(), dim);
-  if (isa<tensor::CastOp>(op) || OpTrait::hasElementwiseMappableTraits(op)) {
-    for (Value operand : op->getOperands())
-      if (isa<RankedTensorType>(operand.getType()))
-        return std::make_pair(operand, dim);
-    return std::nullopt;
-  }
-  auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
-  if (!collapse)
-    return std::nullopt;
-  // The only dimension of its group that may have several elements.
-  const ReassociationIndices group = collapse.getReassociationIndices()[dim];
-  std::optional<int64_t> source;
-  for (int64_t each : group) {
-    if (collapse.getSrcType().getDimSize(each) == 1)
-      continue;
-    if (source)
-      return std::nullopt;
-    source = each;
-  }
-  if (!source)
-    return std::nullopt;
-  return std::make_pair(collapse.getSrc(), *source);
-}
-
 Size Sizes::find(Value tensor, int64_t dim, unsigned depth) {
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
   if (type && !type.isDynamicDim(dim))
@@ -166,7 +134,7 @@ Size Sizes::find(Value tensor, int64_t dim, unsigned depth) {
     return get(empty.getMixedSizes()[dim], depth);
   if (auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>())
     return get(expand.getMixedOutputShape()[dim], depth);
-  if (auto before = stepBack(tensor, dim))
+  if (auto before = stepToSameSize(tensor, dim))
     return get(before->first, before->second, depth);
   return {std::nullopt, tensor, dim};
 }

@@ -112,6 +112,38 @@ SmallVector<ElementRef> flashnorm::dataPath(const ElementRef &ref) {
   return path;
 }
 
+std::optional<std::pair<Value, int64_t>>
+flashnorm::stepToSameSize(Value tensor, int64_t dim) {
+  auto result = dyn_cast<OpResult>(tensor);
+  if (!result)
+    return std::nullopt;
+  Operation *op = result.getOwner();
+  if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
+    return std::make_pair(dps.getTiedOpOperand(result)->get(), dim);
+  if (isa<tensor::CastOp>(op) || OpTrait::hasElementwiseMappableTraits(op)) {
+    for (Value operand : op->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        return std::make_pair(operand, dim);
+    return std::nullopt;
+  }
+  auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
+  if (!collapse)
+    return std::nullopt;
+  // The only dimension of its group that may have several elements.
+  const ReassociationIndices group = collapse.getReassociationIndices()[dim];
+  std::optional<int64_t> source;
+  for (int64_t each : group) {
+    if (collapse.getSrcType().getDimSize(each) == 1)
+      continue;
+    if (source)
+      return std::nullopt;
+    source = each;
+  }
+  if (!source)
+    return std::nullopt;
+  return std::make_pair(collapse.getSrc(), *source);
+}
+
 //===----------------------------------------------------------------------===//
 // Scalars of linalg ops
 //===----------------------------------------------------------------------===//

@@ -65,6 +65,11 @@ bool isElementwise(mlir::linalg::LinalgOp op);
 /// is the identity, or 0 in dimensions that have size 1 on both sides.
 bool isAtOwnPosition(const ElementRef &ref, llvm::ArrayRef<int64_t> shape);
 
+/// One step back to a tensor, and its dimension, that has the size of `tensor`
+/// in `dim`; nothing where there is none.
+std::optional<std::pair<mlir::Value, int64_t>>
+stepToSameSize(mlir::Value tensor, int64_t dim);
+
 /// The scalar in `result`'s linalg op that becomes the elements of `result`.
 mlir::Value getYielded(mlir::OpResult result);
 
