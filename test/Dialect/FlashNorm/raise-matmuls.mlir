@@ -342,3 +342,19 @@ func.func @arith_widening(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %e: ten
   %y = linalg.matmul ins(%xf, %wf : tensor<?x64xf32>, tensor<64x32xf32>) outs(%c : tensor<?x32xf32>) -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
+
+// -----
+
+// x has a dimension that the matmul does not know.
+// CHECK-LABEL: func @unit_dimension(
+// CHECK:         %[[X:.+]] = tensor.collapse_shape %arg0 {{\[}}[0, 1], [2]] : tensor<1x?x64xbf16> into tensor<?x64xbf16>
+// CHECK:         flashnorm.matmul ins(%[[X]], %arg1 : tensor<?x64xbf16>, tensor<64x32xbf16>)
+func.func @unit_dimension(%x: tensor<1x?x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %wide = arith.extf %x : tensor<1x?x64xbf16> to tensor<1x?x64xf32>
+  %xf = tensor.collapse_shape %wide [[0, 1], [2]] : tensor<1x?x64xf32> into tensor<?x64xf32>
+  %wf = arith.extf %w : tensor<64x32xbf16> to tensor<64x32xf32>
+  %y = linalg.matmul ins(%xf, %wf : tensor<?x64xf32>, tensor<64x32xf32>) outs(%c : tensor<?x32xf32>) -> tensor<?x32xf32>
+  return %y : tensor<?x32xf32>
+}

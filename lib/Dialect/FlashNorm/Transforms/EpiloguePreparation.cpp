@@ -105,8 +105,13 @@ static OpFoldResult getSize(OpBuilder &builder, Location loc, Value value,
 static Value createEmptyLike(OpBuilder &builder, Location loc, Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<OpFoldResult> sizes;
-  for (int64_t dim : llvm::seq(type.getRank()))
-    sizes.push_back(getSize(builder, loc, value, dim));
+  for (int64_t dim : llvm::seq(type.getRank())) {
+    OpFoldResult size = getSize(builder, loc, value, dim);
+    // A number that the type does not say stays a value.
+    if (type.isDynamicDim(dim))
+      size = getValueOrCreateConstantIndexOp(builder, loc, size);
+    sizes.push_back(size);
+  }
   return tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
 }
 

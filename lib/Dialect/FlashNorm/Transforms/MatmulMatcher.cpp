@@ -176,7 +176,13 @@ static LogicalResult findX(const ElementRef &operand, ArrayRef<unsigned> lead,
     }
     SmallVector<unsigned> loops;
     bool plain = true;
-    for (AffineExpr expr : ref.map.getResults()) {
+    unsigned unitDims = 0;
+    for (auto [expr, size] :
+         llvm::zip_equal(ref.map.getResults(), ref.getType().getShape())) {
+      if (loops.empty() && size == 1 && isa<AffineConstantExpr>(expr)) {
+        ++unitDims;
+        continue;
+      }
       auto dim = dyn_cast<AffineDimExpr>(expr);
       plain &= dim && !llvm::is_contained(loops, dim.getPosition());
       if (plain)
@@ -185,13 +191,15 @@ static LogicalResult findX(const ElementRef &operand, ArrayRef<unsigned> lead,
     if (!plain || loops.size() != lead.size() + reduction.size() ||
         ArrayRef(loops).take_front(lead.size()) != lead)
       continue;
-    ArrayRef<int64_t> depth = ref.getType().getShape().drop_front(lead.size());
+    ArrayRef<int64_t> depth =
+        ref.getType().getShape().drop_front(unitDims + lead.size());
     // A cast may hide sizes that the contraction knows.
     if (llvm::is_contained(depth, ShapedType::kDynamic)) {
       dynamic = true;
       continue;
     }
     match.x = ref;
+    match.unitDims = unitDims;
     match.narrowX = narrow;
     match.elementType = type;
     match.k.assign(loops.begin() + lead.size(), loops.end());
@@ -339,8 +347,8 @@ static FailureOr<MatmulMatch> matchRoles(const Contraction &contraction,
     return failure();
   // Behind casts to dynamic sizes, what cannot run may still be well-formed.
   int64_t depth = 1;
-  for (int64_t size :
-       match.x.getType().getShape().drop_front(match.lead.size()))
+  for (int64_t size : match.x.getType().getShape().drop_front(
+           match.unitDims + match.lead.size()))
     depth *= size;
   if (depth != match.sizeK) {
     reason = llvm::formatv("x contracts {0} elements but the weight {1}", depth,

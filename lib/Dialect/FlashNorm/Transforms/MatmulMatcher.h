@@ -38,6 +38,8 @@ std::optional<Contraction> matchContraction(mlir::Operation *op);
 /// dimensions of their source.
 struct MatmulMatch {
   ElementRef x;
+  /// x's first dimensions, of one element each, that no loop indexes.
+  unsigned unitDims = 0;
   /// x is the result of an op that computes in `elementType` and widens at the
   /// end: `splitWidening` comes before anything else.
   bool narrowX = false;

@@ -77,6 +77,21 @@ static Value getDestination(RewriterBase &rewriter, Location loc,
   return tensor::EmptyOp::create(rewriter, loc, sizes, type.getElementType());
 }
 
+/// `value` without its first `count` dimensions, of one element each.
+static Value dropUnitDims(RewriterBase &rewriter, Location loc, Value value,
+                          unsigned count) {
+  if (count == 0)
+    return value;
+  SmallVector<ReassociationIndices> groups(1);
+  for (unsigned dim :
+       llvm::seq(unsigned(cast<RankedTensorType>(value.getType()).getRank()))) {
+    if (dim > count)
+      groups.emplace_back();
+    groups.back().push_back(dim);
+  }
+  return rewriter.createOrFold<tensor::CollapseShapeOp>(loc, value, groups);
+}
+
 /// Replaces the contraction, and the op that rounds its result, by a matmul.
 static MatmulOp raise(RewriterBase &rewriter, const Contraction &contraction,
                       const MatmulMatch &match) {
@@ -87,7 +102,8 @@ static MatmulOp raise(RewriterBase &rewriter, const Contraction &contraction,
   auto resultType = cast<RankedTensorType>(last->getResult(0).getType());
   rewriter.setInsertionPoint(last);
   Location loc = op->getLoc();
-  Value x = collapseTrailing(rewriter, loc, match.x.tensor, match.k.size());
+  Value x = dropUnitDims(rewriter, loc, match.x.tensor, match.unitDims);
+  x = collapseTrailing(rewriter, loc, x, match.k.size());
   Value weight = materializeWeight(rewriter, loc, match);
   Value bias, residual;
   if (match.bias)
