@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
@@ -236,6 +237,13 @@ static void changeElementType(ModuleOp module, Type from, FloatType to) {
           return copy.bitcastToAPInt();
         });
         return std::make_pair(changed, WalkResult::skip());
+      });
+  // What a dialect's attribute holds nobody verifies again.
+  replacer.addReplacement(
+      [](Attribute attr) -> std::optional<std::pair<Attribute, WalkResult>> {
+        if (isa<BuiltinDialect>(attr.getDialect()))
+          return std::nullopt;
+        return std::make_pair(attr, WalkResult::skip());
       });
   replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
                                         /*replaceLocs=*/false,

@@ -203,7 +203,7 @@ void Fuzzer::writeReduced(uint64_t index, const Finding &finding,
 }
 
 void Fuzzer::report(uint64_t index, const Finding &finding) {
-  const bool upstream = finding.kind == "upstream-crash";
+  const bool upstream = llvm::StringRef(finding.kind).starts_with("upstream-");
   ++(upstream ? progress.upstream : progress.findings);
   say((upstream ? "not ours: " : "finding: ") + finding.kind + " in " +
       finding.where + ", case " + std::to_string(index) + ": " +
@@ -304,9 +304,9 @@ static void noteCrashes(Progress &progress) {
 /// Whether the bug is of the library below us, or a mutant's that the verifier
 /// does not survive.
 static bool isUpstream(const Finding &finding, const Progress &progress) {
-  return finding.kind == "crash" &&
-         (finding.where == "generate" ||
-          progress.crashFrames <= progress.ownFrames);
+  if (finding.where == "generate")
+    return finding.kind == "crash" || finding.kind == "hang";
+  return finding.kind == "crash" && progress.crashFrames <= progress.ownFrames;
 }
 
 /// What ended a worker, if it was not its end.
@@ -439,7 +439,7 @@ int main(int argc, char **argv) {
       // Programs that wait to be run are lost with the worker.
       begin = std::min(progress.index + 1, stop);
       if (isUpstream(*finding, progress))
-        finding->kind = "upstream-crash";
+        finding->kind = "upstream-" + finding->kind;
       fuzzer.report(progress.index, *finding);
     }
   }

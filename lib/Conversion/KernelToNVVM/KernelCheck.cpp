@@ -281,6 +281,15 @@ LogicalResult Checker::checkPipeline() {
   auto yield = cast<YieldOp>(consume.getTerminator());
   if (yield.getValues().front() != mma.getResult())
     return yield.emitOpError() << "must pass on the result of kernel.mma";
+  for (auto [i, value] : llvm::enumerate(yield.getValues().drop_front())) {
+    auto sums = value.getDefiningOp<AccumulateTileOp>();
+    if (!sums || sums->getBlock() != &consume ||
+        sums.getInit() !=
+            consume.getArgument(produce.getNumArguments() + 1 + i))
+      return yield.emitOpError()
+             << "must pass on, as value " << i + 1
+             << ", a kernel.accumulate_tile into what the stage before passed";
+  }
   auto a = cast<SmemType>(mma.getA().getType());
   if (a.getShape()[1] != config.getTileK())
     return mma.emitOpError()

@@ -450,3 +450,30 @@ gpu.module @kernels {
     kernel.return
   }
 }
+
+// -----
+
+!slot = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+!rows = !kernel.rowvec<64>
+gpu.module @kernels {
+  kernel.func @sums_from_outside(%x: memref<?x128xbf16>, %w: memref<64x128xbf16>,
+      %y: memref<?x64xbf16>, %rows: index)
+      config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [2, 2]>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %none = kernel.fill 0.0 : !rows
+    %p:2 = kernel.pipeline bound(128) step(64) stages(2) init(%zero, %none : !acc, !rows) produce {
+    ^bb0(%k: index, %a: !slot, %b: !slot):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !slot
+      kernel.load %w[%column, %k] to %b : memref<64x128xbf16>, !slot
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !slot, %b: !slot, %c: !acc, %s: !rows):
+      %d = kernel.mma %a, %b, %c transpose_b : !slot, !slot, !acc
+      // expected-error @below {{must pass on, as value 1, a kernel.accumulate_tile into what the stage before passed}}
+      kernel.yield %d, %none : !acc, !rows
+    } -> !acc, !rows
+    kernel.return
+  }
+}

@@ -103,3 +103,28 @@ func.func @elsewhere(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %a: tensor<8
   %y = flashnorm.matmul ins(%s, %w : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<8x32xbf16>) -> tensor<8x32xbf16>
   return %y : tensor<8x32xbf16>
 }
+
+// -----
+
+// Nobody reads the sum, which gives its memory only.
+// CHECK-LABEL: func @dead_sum(
+// CHECK-NOT:     flashnorm.matmul
+// CHECK:         return
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @dead_sum(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %r: tensor<?x32xf32>, %e: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%y, %r : tensor<?x32xf32>, tensor<?x32xf32>) outs(%e : tensor<?x32xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %a = arith.addf %i, %j : f32
+    %t = arith.truncf %a : f32 to bf16
+    %u = arith.extf %t : bf16 to f32
+    linalg.yield %u : f32
+  } -> tensor<?x32xf32>
+  %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%e : tensor<?x32xf32>) outs(%s : tensor<?x32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %a = arith.maximumf %i, %zero : f32
+    linalg.yield %a : f32
+  } -> tensor<?x32xf32>
+  return %z : tensor<?x32xf32>
+}

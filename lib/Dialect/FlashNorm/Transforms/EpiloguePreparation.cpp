@@ -17,6 +17,7 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -188,6 +189,8 @@ void flashnorm::prepareEpilogues(func::FuncOp function) {
       }
     }
   }
+  // Ops that nobody reads would disappear under those that fuse them.
+  (void)runRegionDCE(rewriter, function->getRegions());
   // What was written in two ways is the same now.
   if (converted) {
     DominanceInfo dominance(function);

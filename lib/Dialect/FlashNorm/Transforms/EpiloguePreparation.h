@@ -18,7 +18,8 @@ namespace flashnorm {
 ///    become linalg ops, by upstream's patterns;
 ///  - inits that are only overwritten, as convert-elementwise-to-linalg takes
 ///    them from an operand, become new tensors: they are no use of the result;
-///  - inits that elementwise ops read become inputs.
+///  - inits that elementwise ops read become inputs;
+///  - what nobody reads is erased.
 /// Exact.
 void prepareEpilogues(mlir::func::FuncOp function);
 
