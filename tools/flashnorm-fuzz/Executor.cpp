@@ -225,10 +225,14 @@ Error Executor::compare(const Case &each, const Forms &forms, size_t i,
     if ((*f64)[result].shape != (*o64)[result].shape)
       return report("mismatch", "shapes differ");
     const double exact = run::getError((*f64)[result], (*o64)[result]);
-    const double exactLimit = each.roundedConstants ? roundedConstantTolerance
-                              : preparation.function.empty()
-                                  ? exactTolerance
-                                  : preparedTolerance;
+    double exactLimit =
+        preparation.function.empty() ? exactTolerance : preparedTolerance;
+    // Where numbers cancel, the rounding of a factor of their mean counts for
+    // more, as all roundings of the original do.
+    if (each.roundedConstants)
+      exactLimit =
+          std::max(roundedConstantTolerance,
+                   ownTypes ? run::getError(o[result], (*o64)[result]) : 0.0);
     // The error of a mean goes with the numbers that it is the mean of, where a
     // factor such as 1/N is rounded.
     const bool isStatistic = (*o64)[result].shape.size() < rank;

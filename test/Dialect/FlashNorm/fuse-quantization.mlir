@@ -123,3 +123,22 @@ func.func @scalar_argument(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %a: f3
   } -> tensor<?x32xf8E5M2>
   return %q : tensor<?x32xf8E5M2>
 }
+
+// -----
+
+// The op that casts takes another result, and does not read it.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func @unread_result(
+// CHECK:         flashnorm.matmul ins(%arg0, %arg1 : {{.*}}) outs({{.*}} : tensor<8x32xf8E4M3FN>)
+// CHECK-NOT:     flashnorm.matmul
+// CHECK:         return
+func.func @unread_result(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %v: tensor<64x32xbf16>, %e: tensor<8x32xf32>, %o: tensor<8x32xf8E4M3FN>) -> tensor<8x32xf8E4M3FN> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %z = flashnorm.matmul ins(%x, %v : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %q = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%y, %z : tensor<8x32xf32>, tensor<8x32xf32>) outs(%o : tensor<8x32xf8E4M3FN>) {
+  ^bb0(%i: f32, %j: f32, %out: f8E4M3FN):
+    %0 = arith.truncf %i : f32 to f8E4M3FN
+    linalg.yield %0 : f8E4M3FN
+  } -> tensor<8x32xf8E4M3FN>
+  return %q : tensor<8x32xf8E4M3FN>
+}

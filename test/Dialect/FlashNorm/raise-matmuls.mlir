@@ -358,3 +358,25 @@ func.func @unit_dimension(%x: tensor<1x?x64xbf16>, %w: tensor<64x32xbf16>, %e: t
   %y = linalg.matmul ins(%xf, %wf : tensor<?x64xf32>, tensor<64x32xf32>) outs(%c : tensor<?x32xf32>) -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
+
+// -----
+
+// The op that rounds one product takes another one, and does not read it.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func @unread_product(
+// CHECK:         flashnorm.matmul ins(%arg0, %arg1
+// CHECK-NOT:     linalg.
+// CHECK:         return
+func.func @unread_product(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %v: tensor<64x32xbf16>, %o: tensor<8x32xbf16>) -> tensor<8x32xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x32xf32>
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%c : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %z = linalg.matmul ins(%x, %v : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%c : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %q = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%y, %z : tensor<8x32xf32>, tensor<8x32xf32>) outs(%o : tensor<8x32xbf16>) {
+  ^bb0(%i: f32, %j: f32, %out: bf16):
+    %0 = arith.truncf %i : f32 to bf16
+    linalg.yield %0 : bf16
+  } -> tensor<8x32xbf16>
+  return %q : tensor<8x32xbf16>
+}

@@ -24,8 +24,10 @@ using namespace mlir;
 using namespace flashnorm;
 
 static bool isTosaEpilogueOp(Operation *op) {
+  // Some lack the trait.
   return op->hasTrait<OpTrait::tosa::TosaElementwiseOperator>() ||
-         isa<tosa::CastOp, tosa::ReshapeOp>(op);
+         isa<tosa::CastOp, tosa::IdentityOp, tosa::MulOp, tosa::NegateOp,
+             tosa::ReshapeOp>(op);
 }
 
 /// `op` computes each element of its result from elements at that position, or
@@ -47,7 +49,7 @@ static llvm::SetVector<Value> findEpilogues(func::FuncOp function) {
   function.walk([&](MatmulOp op) {
     // What has one of these takes in nothing behind it.
     if (op.hasPureTensorSemantics() && !op.getPlan() && !op.getPostNorm() &&
-        !op.getOutputScale() && !op.getSaturate())
+        !op.getOutputScale() && !op.getSaturate() && op.getInits().size() == 1)
       values.insert(op.getResults()[0]);
   });
   for (unsigned next = 0; next < values.size(); ++next)
@@ -57,16 +59,19 @@ static llvm::SetVector<Value> findEpilogues(func::FuncOp function) {
   return values;
 }
 
-/// Returns whether there was anything to convert.
-static bool convertToLinalg(func::FuncOp function,
-                            const llvm::SetVector<Value> &epilogues) {
+/// Those of `epilogues` that upstream writes as linalg ops.
+static DenseSet<Operation *>
+getConvertible(const llvm::SetVector<Value> &epilogues) {
   DenseSet<Operation *> ops;
   for (Value value : epilogues)
     if (Operation *op = value.getDefiningOp();
         isTosaEpilogueOp(op) || OpTrait::hasElementwiseMappableTraits(op))
       ops.insert(op);
-  if (ops.empty())
-    return false;
+  return ops;
+}
+
+static void convertToLinalg(func::FuncOp function,
+                            const DenseSet<Operation *> &ops) {
   MLIRContext *context = function.getContext();
   TypeConverter converter;
   converter.addConversion([](Type type) { return type; });
@@ -81,33 +86,58 @@ static bool convertToLinalg(func::FuncOp function,
         return ops.contains(op) ? std::nullopt : std::optional<bool>(true);
       });
   (void)applyPartialConversion(function, target, std::move(patterns));
-  return true;
 }
 
-/// The size of `value` in `dim` from as far back as it can be had: asking a
-/// result for its size is a use.
-static OpFoldResult getSize(OpBuilder &builder, Location loc, Value value,
-                            int64_t dim) {
-  while (true) {
-    auto type = cast<RankedTensorType>(value.getType());
-    if (!type.isDynamicDim(dim))
-      return builder.getIndexAttr(type.getDimSize(dim));
-    if (auto empty = value.getDefiningOp<tensor::EmptyOp>())
-      return empty.getMixedSizes()[dim];
-    if (auto expand = value.getDefiningOp<tensor::ExpandShapeOp>())
-      return expand.getMixedOutputShape()[dim];
-    auto before = stepToSameSize(value, dim);
+namespace {
+/// Where the sizes of tensors come from, as far back as it can be had: asking a
+/// result for its size is a use. Remembers, as a model is one long chain.
+class SizeSources {
+public:
+  OpFoldResult get(OpBuilder &builder, Location loc, Value tensor, int64_t dim);
+
+private:
+  using Dimension = std::pair<Value, int64_t>;
+  Dimension find(Dimension dimension);
+
+  DenseMap<Dimension, Dimension> known;
+};
+} // namespace
+
+SizeSources::Dimension SizeSources::find(Dimension dimension) {
+  SmallVector<Dimension> path;
+  while (!known.contains(dimension)) {
+    auto [tensor, dim] = dimension;
+    path.push_back(dimension);
+    if (!cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim) ||
+        tensor.getDefiningOp<tensor::ExpandShapeOp>())
+      break;
+    std::optional<Dimension> before = stepToSameSize(tensor, dim);
     if (!before || !isa<RankedTensorType>(before->first.getType()))
-      return tensor::getMixedSize(builder, loc, value, dim);
-    std::tie(value, dim) = *before;
+      break;
+    dimension = *before;
   }
+  if (auto found = known.find(dimension); found != known.end())
+    dimension = found->second;
+  for (const Dimension &each : path)
+    known[each] = dimension;
+  return dimension;
+}
+
+OpFoldResult SizeSources::get(OpBuilder &builder, Location loc, Value tensor,
+                              int64_t dim) {
+  std::tie(tensor, dim) = find({tensor, dim});
+  if (auto empty = tensor.getDefiningOp<tensor::EmptyOp>())
+    return empty.getMixedSizes()[dim];
+  if (auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>())
+    return expand.getMixedOutputShape()[dim];
+  return tensor::getMixedSize(builder, loc, tensor, dim);
 }
 
 static Value createEmptyLike(OpBuilder &builder, Location loc, Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<OpFoldResult> sizes;
   for (int64_t dim : llvm::seq(type.getRank())) {
-    OpFoldResult size = getSize(builder, loc, value, dim);
+    OpFoldResult size = SizeSources().get(builder, loc, value, dim);
     // A number that the type does not say stays a value.
     if (type.isDynamicDim(dim))
       size = getValueOrCreateConstantIndexOp(builder, loc, size);
@@ -116,20 +146,23 @@ static Value createEmptyLike(OpBuilder &builder, Location loc, Value value) {
   return tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
 }
 
-/// Sizes that are asked of `value` come from where its own come from.
-static void forwardSizes(RewriterBase &rewriter, Value value) {
-  for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
-    auto dim = dyn_cast<tensor::DimOp>(user);
-    std::optional<int64_t> index = dim ? dim.getConstantIndex() : std::nullopt;
-    if (!index || *index < 0 ||
-        *index >= cast<RankedTensorType>(value.getType()).getRank())
+/// Sizes are asked for where they come from.
+static void forwardSizes(RewriterBase &rewriter, func::FuncOp function) {
+  SmallVector<tensor::DimOp> dims;
+  function.walk([&](tensor::DimOp op) { dims.push_back(op); });
+  SizeSources sources;
+  for (tensor::DimOp dim : dims) {
+    Value tensor = dim.getSource();
+    auto type = dyn_cast<RankedTensorType>(tensor.getType());
+    std::optional<int64_t> index = dim.getConstantIndex();
+    if (!type || !index || *index < 0 || *index >= type.getRank())
       continue;
     rewriter.setInsertionPoint(dim);
     Value size = getValueOrCreateConstantIndexOp(
-        rewriter, dim.getLoc(), getSize(rewriter, dim.getLoc(), value, *index));
-    // A reshape of several dimensions is where its size comes from.
+        rewriter, dim.getLoc(),
+        sources.get(rewriter, dim.getLoc(), tensor, *index));
     if (auto same = size.getDefiningOp<tensor::DimOp>();
-        same && same.getSource() == value)
+        same && same.getSource() == tensor)
       rewriter.eraseOp(same);
     else
       rewriter.replaceOp(dim, size);
@@ -159,14 +192,24 @@ static void readAsInput(RewriterBase &rewriter, linalg::GenericOp op) {
 
 void flashnorm::prepareEpilogues(func::FuncOp function) {
   llvm::SetVector<Value> epilogues = findEpilogues(function);
-  const bool converted = convertToLinalg(function, epilogues);
-  if (converted) {
+  if (epilogues.empty())
+    return;
+  IRRewriter rewriter(function.getContext());
+  // What follows a choice is reached once it is decided, by where sizes come
+  // from; what has no pattern is left each time.
+  bool converted = false;
+  DenseSet<Operation *> convertible = getConvertible(epilogues);
+  for (size_t left = 0; convertible.size() > left;) {
+    convertToLinalg(function, convertible);
+    converted = true;
+    epilogues = findEpilogues(function);
+    left = getConvertible(epilogues).size();
+    forwardSizes(rewriter, function);
     decideChoices(function);
     epilogues = findEpilogues(function);
+    convertible = getConvertible(epilogues);
   }
-  IRRewriter rewriter(function.getContext());
-  for (Value value : epilogues)
-    forwardSizes(rewriter, value);
+  forwardSizes(rewriter, function);
   // In the order of the program: the inits of an op may come from another one.
   SmallVector<linalg::LinalgOp> users;
   function.walk([&](linalg::LinalgOp op) {

@@ -13,9 +13,8 @@ namespace flashnorm {
 
 /// Writes what `function` computes element by element with results of
 /// flashnorm.matmul without a plan as linalg ops that read their inputs only:
-///  - tosa's elementwise ops, casts and reshapes, and arith and math on
-///  tensors,
-///    become linalg ops, by upstream's patterns;
+///  - elementwise ops, casts and reshapes of tosa, and of arith and math on
+///    tensors, become linalg ops, by upstream's patterns;
 ///  - inits that are only overwritten, as convert-elementwise-to-linalg takes
 ///    them from an operand, become new tensors: they are no use of the result;
 ///  - inits that elementwise ops read become inputs;

@@ -254,7 +254,9 @@ static std::optional<Step> findStep(MatmulOp matmul, bool preserveRounding,
   SmallVector<Operation *> reshapes;
   step.ops.insert(add);
   traceReshapes(add.getResult(), result, step.ops, reshapes);
-  if (llvm::all_of(reshapes, keepsLastDimension))
+  // Elements stay in their order, so equal sizes mean equal columns.
+  if ((!shape.empty() && shape.back() == matmul.getN()) ||
+      llvm::all_of(reshapes, keepsLastDimension))
     step.bias = asBias(addend, matmul.getN());
   if (step.bias && activationFits && !matmul.getBias()) {
     step.name = "bias";
@@ -335,9 +337,12 @@ struct FuseEpilogues : ::flashnorm::impl::FuseEpiloguesPassBase<FuseEpilogues> {
           (!preserveRounding || canPreserveRounding(op)))
         matmuls.push_back(op);
     });
-    IRRewriter rewriter(&getContext());
+    // The op that a step ends in may alone have used another matmul.
+    ErasedOps erased;
+    IRRewriter rewriter(&getContext(), &erased);
     for (MatmulOp matmul : matmuls)
-      fuse(rewriter, matmul);
+      if (!erased.ops.contains(matmul))
+        fuse(rewriter, matmul);
   }
 
   void fuse(RewriterBase &rewriter, MatmulOp matmul) {

@@ -136,11 +136,6 @@ static void fuse(RewriterBase &rewriter, const Glu &glu, Value end,
 }
 
 namespace {
-struct Erased : RewriterBase::Listener {
-  DenseSet<Operation *> ops;
-  void notifyOperationErased(Operation *op) override { ops.insert(op); }
-};
-
 struct FuseGlu : ::flashnorm::impl::FuseGluPassBase<FuseGlu> {
   using FuseGluPassBase::FuseGluPassBase;
   void runOnOperation() override;
@@ -219,7 +214,7 @@ void FuseGlu::runOnOperation() {
   SmallVector<arith::MulFOp> products;
   getOperation().walk([&](arith::MulFOp op) { products.push_back(op); });
   // A fusion erases the products of its activation.
-  Erased erased;
+  ErasedOps erased;
   IRRewriter rewriter(&getContext(), &erased);
   for (arith::MulFOp product : products)
     if (!erased.ops.contains(product))

@@ -335,13 +335,17 @@ void FuseQuantization::runOnOperation() {
         (!preserveRounding || canPreserveRounding(op)))
       matmuls.push_back(op);
   });
-  IRRewriter rewriter(&getContext());
+  // The op that the last step is in may alone have used another matmul.
+  ErasedOps erased;
+  IRRewriter rewriter(&getContext(), &erased);
   auto options = [&](StringRef name) {
     return remark::RemarkOpts::name(name)
         .category("flashnorm-fuse-quantization")
         .function(getOperation().getSymName());
   };
   for (MatmulOp matmul : matmuls) {
+    if (erased.ops.contains(matmul))
+      continue;
     Walk walk(matmul, preserveRounding);
     std::string reason = walk.run();
     Quantization &found = walk.found;

@@ -150,8 +150,12 @@ struct RaiseMatmuls : ::flashnorm::impl::RaiseMatmulsPassBase<RaiseMatmuls> {
       if (matchContraction(op))
         candidates.push_back(op);
     });
-    IRRewriter rewriter(&getContext());
+    // The op behind a contraction may alone have used another one.
+    ErasedOps erased;
+    IRRewriter rewriter(&getContext(), &erased);
     for (Operation *op : candidates) {
+      if (erased.ops.contains(op))
+        continue;
       ++found;
       Location loc = op->getLoc();
       std::string reason;

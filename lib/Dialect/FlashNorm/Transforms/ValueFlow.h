@@ -73,6 +73,13 @@ stepToSameSize(mlir::Value tensor, int64_t dim);
 /// The scalar in `result`'s linalg op that becomes the elements of `result`.
 mlir::Value getYielded(mlir::OpResult result);
 
+/// The ops that a rewriter has erased, for those that go through a list of ops
+/// while ops are erased, as by `eraseIfDead`.
+struct ErasedOps : mlir::RewriterBase::Listener {
+  llvm::DenseSet<mlir::Operation *> ops;
+  void notifyOperationErased(mlir::Operation *op) override { ops.insert(op); }
+};
+
 /// Erases `ops` where they are dead, and then what only they used.
 void eraseIfDead(mlir::RewriterBase &rewriter,
                  llvm::ArrayRef<mlir::Operation *> ops);
