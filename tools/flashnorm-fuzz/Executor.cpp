@@ -34,6 +34,8 @@ static constexpr double preparedTolerance = 4e-3;
 // f64, which is all that there is of a value that should be 0, as the mean of a
 // normalised row.
 static constexpr double noise = 0x1p-40;
+// The same for means, whose factor 1/N the program has in f32.
+static constexpr double factorNoise = 0x1p-20;
 // In their own types: by so much may a fused form of few elements be further
 // off than the original, and so many of the type's usual errors are always
 // allowed.
@@ -233,11 +235,11 @@ Error Executor::compare(const Case &each, const Forms &forms, size_t i,
       exactLimit =
           std::max(roundedConstantTolerance,
                    ownTypes ? run::getError(o[result], (*o64)[result]) : 0.0);
-    // The error of a mean goes with the numbers that it is the mean of, where a
-    // factor such as 1/N is rounded.
+    // The error of a mean goes with the numbers that it is the mean of.
     const bool isStatistic = (*o64)[result].shape.size() < rank;
-    const double allowed =
-        (isStatistic && each.roundedConstants ? exactLimit : noise) * largest;
+    const double allowed = largest * (!isStatistic            ? noise
+                                      : each.roundedConstants ? exactLimit
+                                                              : factorNoise);
     if (!(exact <= exactLimit) &&
         !isNear((*f64)[result], (*o64)[result], allowed))
       return report("mismatch", describe(exact, exactLimit));
