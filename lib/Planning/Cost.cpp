@@ -34,11 +34,18 @@ static constexpr double paddingRowCost = 3;
 /// (measured on sm_90a: 1.7 to 1.9).
 static constexpr double maxL2Share = 1.75;
 /// Clocks of a stage of one wgmma warpgroup that works alone, from the arrival
-/// of the data to the release of the stage before.
-static constexpr double wgmmaStageLatency = 150;
+/// of the data to the release of the stage before, and what statistics of x add
+/// (measured with 64x64 tiles: about 400 in all).
+static constexpr double wgmmaStageLatency = 150, statisticsLatency = 230;
+/// Two MMAs one after the other that read the same B: what such a read counts
+/// for (128x128 tiles of one warpgroup were measured 1 to 3 % faster than
+/// 64x256, with 75 and 62 % of the time for reads).
+static constexpr double repeatedRead = 0.8;
+/// From the row sums of a CTA to those of its cluster, for each doubling of it.
+static constexpr double exchangeLatency = 500;
 /// Share of the shorter one of computation and memory that does not overlap,
 /// where 64 KB of x or more are under way on an SM.
-static constexpr double exposedAt64KB = 0.1;
+static constexpr double exposedAt64KB = 0.084;
 /// What is under way counts for more where the ring never stands still, as
 /// under the epilogues of ping_pong. Any value above 1.4 ranks 49 measured
 /// plans for rows of 128 to 512 columns right on sm_90a.
@@ -48,9 +55,9 @@ static constexpr double steadyRing = 1.6;
 /// same plans right).
 static constexpr double exposedL2 = 0.03;
 
-/// From the last MMA of a tile that CTAs share to their sum, and what an SM
-/// sends to another one meanwhile.
-static constexpr double splitKLatency = 3500;
+/// From the last MMA of a tile that CTAs share to their sum, for each CTA but
+/// one, and what an SM sends to another one meanwhile.
+static constexpr double splitKLatency = 1150;
 static constexpr double clusterBytesPerClock = 32;
 
 /// CTAs that load for each other wait for each other, the more often, the
@@ -90,6 +97,13 @@ static double getRowCost(int64_t elements, ElementType type) {
   return pitch % 32 == 0 ? 1.9 : 2.5;
 }
 
+/// Clocks that an SM takes at least for a row of 128 bytes that TMA brings, its
+/// own or by multicast, however few SMs are at it. Measured on sm_90a for
+/// pitches of 32 and 16 bytes.
+static double getTmaRowClocks(int64_t elements, ElementType type) {
+  return elements * sizeInBytes(type) % 128 == 0 ? 0.9 : 2.4;
+}
+
 /// Mean cost of the rows of a box along a dimension of `size`, which is covered
 /// by boxes of `box`: those beyond the end are not fetched, yet cost more than
 /// those that are (measured on sm_90a: 2.3 to 5).
@@ -98,22 +112,41 @@ static double getBoxRowCost(int64_t size, int64_t box, double rowCost) {
   return (size * rowCost + (covered - size) * paddingRowCost) / covered;
 }
 
-/// Bytes that one stage asks of L2, weighted with what their rows cost.
+/// Bytes that the part of W in one step asks of L2, weighted with what their
+/// rows cost. TMA only.
+static double getWeightL2Bytes(const Plan &plan, const Problem &problem) {
+  // W [N,K] has rows like x; W [K,N] has boxes of 64 columns.
+  int64_t pitch = problem.transposeWeight ? problem.k : problem.n;
+  int64_t columns =
+      problem.transposeWeight ? problem.n : llvm::alignTo(problem.n, 64);
+  double row = getBoxRowCost(columns, plan.tileN * plan.clusterN,
+                             getRowCost(pitch, problem.inputType));
+  return plan.tileN * row / plan.clusterM * plan.tileK *
+         sizeInBytes(problem.inputType);
+}
+
+/// The same of one stage.
 static double getStageL2Bytes(const Plan &plan, const Problem &problem) {
   int64_t inputBytes = sizeInBytes(problem.inputType);
   if (plan.family == Family::MmaSync)
     return double((plan.tileM + plan.tileN) * plan.tileK * inputBytes);
-  double xRow = getRowCost(problem.k, problem.inputType);
-  double x = plan.tileM * getBoxRowCost(getRows(problem), plan.tileM, xRow);
-  // W [N,K] has rows like x; W [K,N] has boxes of 64 columns.
-  double w = problem.transposeWeight
-                 ? plan.tileN * getBoxRowCost(problem.n,
-                                              plan.tileN * plan.clusterN, xRow)
-                 : plan.tileN *
-                       getBoxRowCost(llvm::alignTo(problem.n, 64),
-                                     plan.tileN * plan.clusterN,
-                                     getRowCost(problem.n, problem.inputType));
-  return (x + w / plan.clusterM) * plan.tileK * inputBytes;
+  double x = plan.tileM *
+             getBoxRowCost(getRows(problem), plan.tileM,
+                           getRowCost(problem.k, problem.inputType)) *
+             plan.tileK * inputBytes;
+  return plan.residentWeight ? x : x + getWeightL2Bytes(plan, problem);
+}
+
+/// Clocks that TMA takes for a stage.
+static double getStageTmaClocks(const Plan &plan, const Problem &problem) {
+  if (plan.family == Family::MmaSync)
+    return 0;
+  ElementType type = problem.inputType;
+  double clocks = plan.tileM * getTmaRowClocks(problem.k, type);
+  int64_t pitch = problem.transposeWeight ? problem.k : problem.n;
+  if (!plan.residentWeight)
+    clocks += plan.tileN * getTmaRowClocks(pitch, type);
+  return clocks;
 }
 
 /// Bytes that an SM gets of L2 in a clock while `activeSMs` have work.
@@ -156,10 +189,13 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
   double tileM = plan.tileM, tileN = plan.tileN, tileK = plan.tileK;
   double stageBytes = (tileM + tileN) * tileK * sizeInBytes(problem.inputType);
 
-  // Each warp (warpgroup) reads its rows of A and its columns of B. Only the
-  // portable family's writes compete with that: under wgmma a mainloop of
-  // 64x512 tiles was measured at the full tensor rate.
-  double shared = (tileM * plan.warpsN + tileN * plan.warpsM) * tileK *
+  // Each warp (each MMA of 64 rows) reads its rows of A and its columns of B.
+  // Only the portable family's writes compete with that: under wgmma a mainloop
+  // of 64x512 tiles was measured at the full tensor rate.
+  double readsOfB = double(plan.warpsM);
+  if (plan.family == Family::Wgmma && plan.tileM > 64 * plan.warpsM)
+    readsOfB *= 2 * repeatedRead;
+  double shared = (tileM * plan.warpsN + tileN * readsOfB) * tileK *
                   sizeInBytes(problem.inputType);
   if (plan.family == Family::MmaSync)
     shared += stageBytes;
@@ -173,9 +209,11 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
     double warps = double(ctas) * plan.warpsM * plan.warpsN;
     rate *= std::min(1.0, warps / 4) * (0.8 + 0.2 * std::min(1.0, warps / 8));
   }
-  double parts[] = {
-      2 * tileM * tileN * tileK / rate, shared / sharedBytesPerClock,
-      getStageL2Bytes(plan, problem) / getL2Rate(plan, target, activeSMs)};
+  double parts[] = {2 * tileM * tileN * tileK / rate,
+                    shared / sharedBytesPerClock,
+                    std::max(getStageL2Bytes(plan, problem) /
+                                 getL2Rate(plan, target, activeSMs),
+                             getStageTmaClocks(plan, problem))};
   double longest = *std::max_element(std::begin(parts), std::end(parts));
   double sum = parts[0] + parts[1] + parts[2];
   // The parts overlap, but never perfectly; TMA and its producer warp run
@@ -197,7 +235,9 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
   if (plan.family == Family::Wgmma && plan.stages == 2)
     clocks += loadLatency / 2;
   if (plan.family == Family::Wgmma && plan.consumerWarpgroups() == 1)
-    clocks = std::max(clocks, wgmmaStageLatency);
+    clocks = std::max(clocks, wgmmaStageLatency + (problem.preNorm != Norm::None
+                                                       ? statisticsLatency
+                                                       : 0));
   // Too few stages in flight: the SM waits for the loads.
   return std::max(clocks, loadLatency / inFlight);
 }
@@ -208,10 +248,7 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
 static double getResidualOperations(const Plan &plan, const Problem &problem) {
   if (plan.family != Family::Wgmma)
     return 2;
-  int64_t tileBytes = plan.tileM * llvm::alignTo(plan.tileN, 64) * 2;
-  int64_t stageBytes =
-      (plan.tileM + plan.tileN) * plan.tileK * sizeInBytes(problem.inputType);
-  return tileBytes <= stageBytes ? 1 : 12;
+  return isResidualStaged(plan, problem) ? 1 : 12;
 }
 
 /// Clocks from the last MMA to the last store.
@@ -247,7 +284,8 @@ static double getEpilogueClocks(const Plan &plan, const Problem &problem,
     // The mean, then the squared distances from it; each is a quad reduction
     // and, for several warps in a row, a trip through shared memory.
     int rounds = problem.postNorm == Norm::Layer ? 2 : 1;
-    clocks += rounds * barrierLatency * (plan.warpsN > 1 ? 2 : 1);
+    clocks += rounds * (barrierLatency * (plan.warpsN > 1 ? 2 : 1) +
+                        exchangeLatency * std::log2(double(plan.clusterN)));
   }
   return clocks;
 }
@@ -275,7 +313,8 @@ static double getSplitKClocks(const Plan &plan) {
   double bytes = double(plan.tileM) * plan.tileN * 4;
   SliceDeal deal = dealSlices(plan.tileN / plan.warpsN / 32, plan.clusterK);
   double received = bytes * plan.clusterK / deal.owners;
-  return splitKLatency + std::max(bytes, received) / clusterBytesPerClock;
+  return splitKLatency * (plan.clusterK - 1) +
+         std::max(bytes, received) / clusterBytesPerClock;
 }
 
 /// A persistent CTA on each SM, whose loads run ahead into its next tile. While
@@ -298,9 +337,15 @@ static double estimatePersistent(const Plan &plan, const Problem &problem,
   double mainloop =
       steps * getStageClocks(plan, problem, target, /*ctas=*/1, activeSMs);
   double tilesOfCTA = std::ceil(tiles / numSMs);
-  double l2Clocks = tilesOfCTA * steps * getStageL2Bytes(plan, problem) /
-                    getL2Rate(plan, target, activeSMs);
+  double l2Bytes = tilesOfCTA * steps * getStageL2Bytes(plan, problem);
+  double l2Rate = getL2Rate(plan, target, activeSMs);
   double clocks = 2 * loadLatency;
+  // The first tile's MMAs follow W.
+  if (plan.residentWeight) {
+    double weightBytes = steps * getWeightL2Bytes(plan, problem);
+    l2Bytes += weightBytes;
+    clocks += std::max(0.0, weightBytes / l2Rate - mainloop);
+  }
   if (plan.schedule == Schedule::PingPong) {
     // Two epilogues under two mainloops, except the last one.
     double pair = std::max(2 * mainloop, mainloop + epilogue);
@@ -316,13 +361,17 @@ static double estimatePersistent(const Plan &plan, const Problem &problem,
                          sizeInBytes(problem.inputType);
   if (plan.schedule == Schedule::PingPong)
     bytesUnderWay *= steadyRing;
+  // CTAs side by side ask for the same rows.
+  bytesUnderWay /= double(plan.clusterN);
   double exposed =
       std::min(1.0, exposedAt64KB * std::max(1.0, 65536 / bytesUnderWay));
+  // And the less, the more of it a stage holds: it comes in bursts.
+  exposed *= 1 + 1 / double(plan.stages - 1);
   if (plan.clusterM > 1)
     exposed += exposedByMulticast;
   return startOfKernel + std::max(compute, memory) +
          exposed * std::min(compute, memory) +
-         exposedL2 * l2Clocks / target.clockMHz;
+         exposedL2 * l2Bytes / l2Rate / target.clockMHz;
 }
 
 double flashnorm::estimateKernel(const Plan &plan, const Problem &problem,

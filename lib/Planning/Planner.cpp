@@ -28,6 +28,7 @@ struct TileShape {
   int64_t tileM, tileN, tileK, warpsM, warpsN;
   Schedule schedule = Schedule::Cooperative;
   int64_t clusterM = 1, clusterN = 1, clusterK = 1;
+  bool residentWeight = false;
 };
 using Visitor = llvm::function_ref<void(TileShape)>;
 } // namespace
@@ -72,10 +73,12 @@ static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
       for (shape.clusterK = 2; shape.clusterK <= 8; shape.clusterK *= 2)
         visit(shape);
   };
-  auto visitSplit = [&](int64_t warpsM, int64_t warpsN, Schedule schedule) {
+  // `rows`: of a warpgroup.
+  auto visitSplit = [&](int64_t rows, int64_t warpsM, int64_t warpsN,
+                        Schedule schedule) {
     if (needsWideTile(problem)) {
       TileShape shape{
-          64 * warpsM,
+          rows * warpsM,
           int64_t(llvm::alignTo(problem.n, columnUnit(problem) * warpsN)),
           64,
           warpsM,
@@ -93,18 +96,36 @@ static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
     for (int64_t columns = columnUnit(problem); columns <= 256;
          columns += columnUnit(problem))
       visitClusters(
-          {64 * warpsM, columns * warpsN, 64, warpsM, warpsN, schedule});
+          {rows * warpsM, columns * warpsN, 64, warpsM, warpsN, schedule});
   };
-  visitSplit(1, 1, Schedule::Cooperative);
-  visitSplit(1, 1, Schedule::PingPong);
+  visitSplit(64, 1, 1, Schedule::Cooperative);
+  visitSplit(64, 1, 1, Schedule::PingPong);
   // Two CTAs side by side.
   if (needsWideTile(problem) && problem.n > 256)
     visit({64,
            int64_t(llvm::alignTo(llvm::divideCeil(problem.n, 2),
                                  columnUnit(problem))),
            64, 1, 1, Schedule::PingPong, /*clusterM=*/1, /*clusterN=*/2});
-  visitSplit(2, 1, Schedule::Cooperative);
-  visitSplit(1, 2, Schedule::Cooperative);
+  visitSplit(64, 2, 1, Schedule::Cooperative);
+  visitSplit(64, 1, 2, Schedule::Cooperative);
+  // Twice the rows, which leaves registers for 160 columns.
+  visitSplit(128, 1, 1, Schedule::PingPong);
+  visitSplit(128, 2, 1, Schedule::Cooperative);
+  // All columns in one CTA, or in a few side by side, that keep them.
+  for (int64_t ctas : {1, 2, 4}) {
+    int64_t columns =
+        llvm::alignTo(llvm::divideCeil(problem.n, ctas), columnUnit(problem));
+    if (columns > 256 || (ctas - 1) * columns >= problem.n)
+      continue;
+    for (int64_t rows : {64, 128}) {
+      visit({rows, columns, 64, 1, 1, Schedule::PingPong, /*clusterM=*/1, ctas,
+             /*clusterK=*/1, /*residentWeight=*/true});
+      if (ctas == 1)
+        visit({2 * rows, columns, 64, 2, 1, Schedule::Cooperative,
+               /*clusterM=*/1, /*clusterN=*/1, /*clusterK=*/1,
+               /*residentWeight=*/true});
+    }
+  }
 }
 
 static void forEachTcgen05Tile(const Problem &problem, Visitor visit) {
@@ -149,7 +170,9 @@ static std::optional<Plan> findBestPlan(const Problem &problem,
   forEachTile(family, problem, [&](TileShape shape) {
     // No tile of twice the rows or columns that there are.
     int64_t rows = problem.m.value_or(assumedRows);
-    if (shape.warpsM > 1 && shape.tileM >= 2 * std::max<int64_t>(rows, 1))
+    bool splitsRows =
+        shape.warpsM > 1 || (family == Family::Wgmma && shape.tileM > 64);
+    if (splitsRows && shape.tileM >= 2 * std::max<int64_t>(rows, 1))
       return;
     if (shape.warpsN > 1 && !needsWideTile(problem) &&
         shape.tileN >= 2 * problem.n)
@@ -162,11 +185,20 @@ static std::optional<Plan> findBestPlan(const Problem &problem,
         (shape.clusterK > 1 &&
          tiles * shape.clusterK > target.numSMsForClusters(shape.clusterK)))
       return;
-    Plan plan{getStrategy(problem), family,         target.chip.str(),
-              shape.tileM,          shape.tileN,    shape.tileK,
-              shape.warpsM,         shape.warpsN,   2,
-              shape.schedule,       shape.clusterM, shape.clusterN,
-              shape.clusterK};
+    Plan plan{getStrategy(problem),
+              family,
+              target.chip.str(),
+              shape.tileM,
+              shape.tileN,
+              shape.tileK,
+              shape.warpsM,
+              shape.warpsN,
+              2,
+              shape.schedule,
+              shape.clusterM,
+              shape.clusterN,
+              shape.clusterK,
+              shape.residentWeight};
     if (std::string why = verifyPlan(plan, problem, target); !why.empty()) {
       if (!best && reason.empty())
         reason = why;

@@ -65,14 +65,29 @@ static int64_t estimateEpilogueRegisters(const Plan &plan,
   return registers;
 }
 
-/// The same of wgmma's, with `accumulators` in a thread. Of 160 kernels of
-/// random plans and epilogues, those that spilled had all of this.
+bool flashnorm::isResidualStaged(const Plan &plan, const Problem &problem) {
+  int64_t elements = plan.tileM * llvm::alignTo(plan.tileN, 64);
+  return plan.family == Family::Wgmma &&
+         elements * 2 <= plan.stageElements() * sizeInBytes(problem.inputType);
+}
+
+/// The same of wgmma's, with `accumulators` in a thread. Of 600 kernels of
+/// random plans and epilogues, those that spilled had all of one of these.
 static int64_t estimateWgmmaEpilogueRegisters(const Plan &plan,
                                               const Problem &problem,
                                               int64_t accumulators) {
   bool isMasked = problem.n % (plan.tileN * plan.clusterN) != 0;
   bool spills = isMasked && problem.hasActivation && problem.hasResidual &&
                 accumulators >= 112;
+  // A residual of f32 is never staged.
+  bool readsResidual =
+      problem.hasResidual && (!isResidualStaged(plan, problem) ||
+                              problem.outputType == ElementType::F32);
+  if (plan.tileM > 64 * plan.warpsM) {
+    bool isWide = problem.postNorm != Norm::None;
+    spills |= accumulators > 128 && (isWide || readsResidual);
+    spills |= accumulators >= 112 && isWide && readsResidual;
+  }
   return spills ? 80 : 0;
 }
 
@@ -83,8 +98,10 @@ static int64_t estimateWgmmaEpilogueRegisters(const Plan &plan,
 static int64_t estimateOtherRegisters(const Plan &plan,
                                       const Problem &problem) {
   if (plan.family == Family::Wgmma)
-    return 48 + estimateWgmmaEpilogueRegisters(plan, problem,
-                                               plan.tileN / plan.warpsN / 2);
+    return 48 +
+           estimateWgmmaEpilogueRegisters(plan, problem,
+                                          (plan.tileM / plan.warpsM) *
+                                              (plan.tileN / plan.warpsN) / 128);
   if (plan.family != Family::MmaSync)
     return 48;
   int64_t rows = plan.tileM / plan.warpsM, columns = plan.tileN / plan.warpsN;
@@ -115,7 +132,7 @@ static int64_t getClusterMemory(const Plan &plan, const Problem &problem) {
   // Two sums of two rounds, each with a barrier.
   if (problem.postNorm != Norm::None && ctasPerRow > 1) {
     int64_t senders = ctasPerRow == 2 ? 1 : ctasPerRow;
-    bytes += 2 * 2 * teams * (senders * 64 * 4 + 8);
+    bytes += 2 * 2 * teams * (senders * plan.tileM / plan.warpsM * 4 + 8);
   }
   return bytes;
 }
@@ -131,7 +148,8 @@ PlanUsage flashnorm::computeUsage(const Plan &plan, const Problem &problem) {
   case Family::Wgmma:
     // One producer warpgroup besides the consumers.
     usage.threads = 128 * (1 + plan.consumerWarpgroups());
-    usage.accumulatorRegisters = plan.tileN / plan.warpsN / 2;
+    usage.accumulatorRegisters =
+        (plan.tileM / plan.warpsM) * (plan.tileN / plan.warpsN) / 128;
     break;
   case Family::Tcgen05:
     // A producer warp, an MMA warp and four epilogue warps.
@@ -142,8 +160,10 @@ PlanUsage flashnorm::computeUsage(const Plan &plan, const Problem &problem) {
   }
   usage.registersPerThread = llvm::alignTo(
       usage.accumulatorRegisters + estimateOtherRegisters(plan, problem), 8);
-  usage.sharedMemory = plan.stages * (plan.tileM + plan.tileN) * plan.tileK *
-                           sizeInBytes(problem.inputType) +
+  int64_t elements = plan.stages * plan.stageElements();
+  if (plan.residentWeight)
+    elements += plan.tileN * llvm::alignTo(problem.k, plan.tileK);
+  usage.sharedMemory = elements * sizeInBytes(problem.inputType) +
                        1024 + // alignment of the stages
                        1024;  // barriers, TMEM slot
   // Each warp of wgmma's consumers stores through a box of its own.
@@ -274,11 +294,18 @@ static std::string verifyWgmma(const Plan &plan, const Problem &problem) {
     return ("warps are " + Twine(plan.warpsM) + "x" + Twine(plan.warpsN) +
             "; ping_pong gives each of two warpgroups a tile, so it needs 1x1")
         .str();
-  if (plan.tileM != 64 * plan.warpsM)
+  if (plan.tileM != 64 * plan.warpsM && plan.tileM != 128 * plan.warpsM)
     return notAllowed(
         "tile rows", plan.tileM,
-        ("is not 64 for each of " + Twine(plan.warpsM) + " warpgroups").str(),
+        ("is not 64 or 128 for each of " + Twine(plan.warpsM) + " warpgroups")
+            .str(),
         plan.family);
+  if (plan.tileM != 64 * plan.warpsM && (plan.clusterK > 1 || plan.warpsN > 1))
+    return notAllowed("tile rows", plan.tileM,
+                      (plan.clusterK > 1
+                           ? "that a cluster along K shares are not 64"
+                           : "that two warpgroups share are not 64"),
+                      plan.family);
   if (plan.tileN % (sliceColumns * plan.warpsN) != 0 ||
       plan.tileN / plan.warpsN > 256)
     return notAllowed("tile columns", plan.tileN,
@@ -326,10 +353,14 @@ static std::string verifyCluster(const Plan &plan, const Problem &problem,
                 Twine(target.maxClusterSize) + " CTAs");
   if (plan.clusterM > 2)
     return fail("along M it is 1 or 2");
-  if (plan.clusterN != 1 &&
-      (plan.clusterN != 2 || plan.schedule != Schedule::PingPong ||
-       plan.strategy != Strategy::WideTile))
-    return fail("along N it is 1, or 2 for wide_tile with ping_pong");
+  if (plan.clusterN != 1 && ((plan.clusterN != 2 && plan.clusterN != 4) ||
+                             plan.schedule != Schedule::PingPong))
+    return fail("along N it is 1, or 2 or 4 with ping_pong");
+  if (int64_t tiles = llvm::divideCeil(problem.n, plan.tileN);
+      plan.clusterN > 1 && plan.strategy != Strategy::WideTile &&
+      tiles != plan.clusterN)
+    return fail("along N it has all tiles of a row, of which there are " +
+                Twine(tiles));
   if (plan.clusterK == 1)
     return "";
   if (!llvm::isPowerOf2_64(plan.clusterK) ||
@@ -340,6 +371,26 @@ static std::string verifyCluster(const Plan &plan, const Problem &problem,
   if ((plan.clusterK - 1) * stepsOfCTA >= steps)
     return fail("with " + Twine(stepsOfCTA) + " of the " + Twine(steps) +
                 " steps each there are CTAs without any");
+  return "";
+}
+
+static std::string verifyResidentWeight(const Plan &plan,
+                                        const Problem &problem) {
+  if (!plan.residentWeight)
+    return "";
+  if (plan.family != Family::Wgmma)
+    return ("resident_weight is for wgmma, not for " + stringify(plan.family))
+        .str();
+  if (plan.clusterM > 1 || plan.clusterK > 1)
+    return ("resident_weight stands beside clusters along N only; cluster is " +
+            Twine(plan.clusterM) + "x" + Twine(plan.clusterN) + "x" +
+            Twine(plan.clusterK))
+        .str();
+  if (plan.tileN * plan.clusterN < problem.n)
+    return ("resident_weight needs all " + Twine(problem.n) +
+            " columns in the tiles of one cluster, which have " +
+            Twine(plan.tileN * plan.clusterN))
+        .str();
   return "";
 }
 
@@ -377,6 +428,8 @@ std::string flashnorm::verifyPlan(const Plan &plan, const Problem &problem,
     return reason;
   if (std::string reason = verifyStrategy(plan, problem); !reason.empty())
     return reason;
+  if (std::string reason = verifyResidentWeight(plan, problem); !reason.empty())
+    return reason;
 
   std::string reason;
   switch (plan.family) {
@@ -394,10 +447,11 @@ std::string flashnorm::verifyPlan(const Plan &plan, const Problem &problem,
     return reason;
 
   PlanUsage usage = computeUsage(plan, problem);
-  if (usage.accumulatorRegisters > 128)
+  int64_t maxAccumulators = plan.family == Family::Wgmma ? 160 : 128;
+  if (usage.accumulatorRegisters > maxAccumulators)
     return ("needs " + Twine(usage.accumulatorRegisters) +
             " accumulator registers in a thread; " + stringify(plan.family) +
-            " kernels have 128")
+            " kernels have " + Twine(maxAccumulators))
         .str();
   // What setmaxnreg gives each of two consumers.
   constexpr int64_t maxConsumerRegisters = 232;

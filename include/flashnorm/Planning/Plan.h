@@ -61,7 +61,15 @@ struct Plan {
   /// the rows of a wide tile; each has `tileN` of the columns. Along K: one
   /// tile; each multiplies a part of the depth.
   int64_t clusterM = 1, clusterN = 1, clusterK = 1;
+  /// Wgmma: a CTA loads its columns of W once and keeps them in shared memory
+  /// for all its tiles, so that stages hold x alone. All columns must be in the
+  /// tiles of one cluster.
+  bool residentWeight = false;
 
+  /// Elements of a pipeline stage: a tile of x and one of W.
+  int64_t stageElements() const {
+    return (tileM + (residentWeight ? 0 : tileN)) * tileK;
+  }
   int64_t clusterSize() const { return clusterM * clusterN * clusterK; }
   /// Wgmma: warpgroups that multiply.
   int64_t consumerWarpgroups() const {

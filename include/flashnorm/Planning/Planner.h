@@ -68,6 +68,10 @@ private:
 
 PlanUsage computeUsage(const Plan &plan, const Problem &problem);
 
+/// Whether a residual comes through the pipeline, as one more stage of its
+/// tile: wgmma, where it fits. Elements of 16 bits are assumed.
+bool isResidualStaged(const Plan &plan, const Problem &problem);
+
 /// A fusion pays when it is at least as fast as the chain that it replaces,
 /// give or take the 2 % that the estimate cannot resolve. Callers that fuse
 /// several matmuls with one norm pass the sums over all of them.

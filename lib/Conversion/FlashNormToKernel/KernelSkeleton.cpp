@@ -185,9 +185,11 @@ void Skeleton::emitPipeline() {
     Block *produce = b.createBlock(&pipeline.getProduce(), {}, types,
                                    SmallVector<Location>(3, b.getLoc()));
     Value k0 = produce->getArgument(0);
-    k::LoadOp::create(b, input, row0, k0, produce->getArgument(1));
+    k::LoadOp::create(b, input, row0, k0, produce->getArgument(1),
+                      /*resident=*/false);
     k::LoadOp::create(b, weight, transposed ? column0 : k0,
-                      transposed ? k0 : column0, produce->getArgument(2));
+                      transposed ? k0 : column0, produce->getArgument(2),
+                      plan.getResidentWeight());
     k::YieldOp::create(b, ValueRange());
   }
   {

@@ -275,8 +275,8 @@ void DeviceBuilder::fenceProxyAsync() {
 void DeviceBuilder::mbarrierArrive(Value barrier) {
   NVVM::MBarrierArriveOp::create(*this, Type(), barrier, Value());
 }
-void DeviceBuilder::mbarrierExpectTx(Value barrier, int64_t bytes) {
-  NVVM::MBarrierArriveExpectTxOp::create(*this, Type(), barrier, i32(bytes),
+void DeviceBuilder::mbarrierExpectTx(Value barrier, Value bytes) {
+  NVVM::MBarrierArriveExpectTxOp::create(*this, Type(), barrier, bytes,
                                          NVVM::MemScopeKind::CTA,
                                          /*relaxed=*/false, Value());
 }
@@ -432,21 +432,27 @@ Values DeviceBuilder::wgmma(ValueRange acc, int64_t columns,
   // the form that ptxas leaves without moves and without serialising (C7510).
   // The first MMA of a tile reads no accumulators; a condition at run time
   // would keep those of the tile before alive.
-  int64_t count = columns / 2, steps = descriptorsA.size();
+  int64_t steps = descriptorsB.size(), blocks = descriptorsA.size() / steps;
+  int64_t ofBlock = columns / 2, count = blocks * ofBlock;
   StringRef type = elementType.isBF16() ? "bf16" : "f16";
   std::string text = "wgmma.fence.sync.aligned;\n";
   Values operands;
   std::string inputs;
-  for (int64_t i = 0; i < steps; ++i) {
-    text += "wgmma.mma_async.sync.aligned.m64n" + std::to_string(count * 2) +
-            "k16.f32." + type.str() + "." + type.str() + " " +
-            operandList(0, count) + ", $" + std::to_string(count + 2 * i) +
-            ", $" + std::to_string(count + 2 * i + 1) + ", " +
-            (i == 0 && acc.empty() ? "0" : "1") + ", 1, 1, 0, " +
-            (transposeB ? "1" : "0") + ";\n";
-    operands.append({descriptorsA[i], descriptorsB[i]});
-    inputs += ",l,l";
+  for (int64_t step = 0; step < steps; ++step) {
+    int64_t inputA = count + operands.size(), inputB = inputA + blocks;
+    llvm::append_range(operands, descriptorsA.slice(step * blocks, blocks));
+    operands.push_back(descriptorsB[step]);
+    for (int64_t block = 0; block < blocks; ++block) {
+      text += "wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) +
+              "k16.f32." + type.str() + "." + type.str() + " " +
+              operandList(block * ofBlock, ofBlock) + ", $" +
+              std::to_string(inputA + block) + ", $" + std::to_string(inputB) +
+              ", " + (step == 0 && acc.empty() ? "0" : "1") + ", 1, 1, 0, " +
+              (transposeB ? "1" : "0") + ";\n";
+    }
   }
+  for (size_t i = 0; i < operands.size(); ++i)
+    inputs += ",l";
   text += "wgmma.commit_group.sync.aligned;";
   operands.append(acc.begin(), acc.end());
   return inlinePtx(*this, text,

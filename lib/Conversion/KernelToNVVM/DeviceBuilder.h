@@ -127,7 +127,7 @@ public:
   /// barrier must follow.
   void fenceBarrierInit();
   void mbarrierArrive(Value barrier);
-  void mbarrierExpectTx(Value barrier, int64_t bytes);
+  void mbarrierExpectTx(Value barrier, Value bytes);
   /// Where the CTA with that rank has what this one has at the pointer: an
   /// address (i32) of the cluster's shared memory.
   Value mapToRank(Value sharedPtr, Value rank);
@@ -167,9 +167,11 @@ public:
   /// acc += A * B, m16n8k16; `acc` has four f32, updated in place.
   void mmaSync(ValueRange a, ValueRange b, llvm::MutableArrayRef<Value> acc,
                mlir::Type elementType);
-  /// One group of m64nNk16 MMAs over the descriptors (i64 pairs A, B), fenced
-  /// before and committed after, N being `columns`. Without `acc` they start
-  /// from zero. Returns the accumulators, not readable before `wgmmaWait`.
+  /// One group of m64nNk16 MMAs, fenced before and committed after, N being
+  /// `columns`. The descriptors (i64) are one of B for each step of 16, and one
+  /// of A for each step and block of 64 rows. Without `acc` they start from
+  /// zero. Returns the accumulators, block after block, not readable before
+  /// `wgmmaWait`.
   Values wgmma(ValueRange acc, int64_t columns, ValueRange descriptorsA,
                ValueRange descriptorsB, mlir::Type elementType,
                bool transposeB);

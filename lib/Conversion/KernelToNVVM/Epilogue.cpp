@@ -246,7 +246,7 @@ void KernelEmitter::exchangeInCluster(RowCombineOp op, Values &sums) {
   };
   Value isFirstOfRow = b.equal(layout.laneInRow, 0);
   b.ifThen(b.both(isFirstOfRow, b.equal(layout.teamRow, 0)),
-           [&] { b.mbarrierExpectTx(barrier, slotBytes * senders); });
+           [&] { b.mbarrierExpectTx(barrier, b.i32(slotBytes * senders)); });
   // All lanes of a row have its sum; the first one sends it.
   b.ifThen(isFirstOfRow, [&] {
     Value rank = b.rankInCluster();

@@ -306,6 +306,20 @@ LogicalResult Checker::checkPipeline() {
 }
 
 LogicalResult Checker::checkLoad(LoadOp op) {
+  if (op.getResident() && config.getFamily() != FamilyKind::Wgmma)
+    return op.emitOpError()
+           << "is resident, which needs persistent CTAs: "
+           << "wgmma, not " << stringifyFamilyKind(config.getFamily());
+  if (op.getResident() &&
+      (config.getClusterM() > 1 || config.getClusterK() > 1))
+    return op.emitOpError()
+           << "is resident, which has no clusters along M or K";
+  if (op.getResident() &&
+      int64_t(origin.getColumns()) > config.getTileN() * config.getClusterN())
+    return op.emitOpError()
+           << "is resident, which needs all " << int64_t(origin.getColumns())
+           << " columns in the tiles of one cluster; they have "
+           << config.getTileN() * config.getClusterN();
   auto type = cast<MemRefType>(op.getSource().getType());
   auto slot = cast<SmemType>(op.getTarget().getType());
   Value k = ring.getProduce().getArgument(0);
@@ -313,6 +327,8 @@ LogicalResult Checker::checkLoad(LoadOp op) {
        llvm::enumerate(ValueRange{op.getRow(), op.getColumn()})) {
     // What the dimension is: its size in the array and in a tile.
     int64_t size, tile;
+    if (index == origin.getRow() && op.getResident())
+      return op.emitOpError() << "is resident and depends on the tile's row";
     if (index == origin.getRow()) {
       size = ShapedType::kDynamic;
       tile = config.getTileM();

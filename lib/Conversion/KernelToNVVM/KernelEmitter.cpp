@@ -23,6 +23,9 @@ KernelEmitter::KernelEmitter(FuncOp func, PipelineOp pipeline,
     : b(func.getLoc(), func.getContext()), kernel(func), ring(pipeline),
       family(family) {
   sharedBytes = pipeline.getStages() * stageBytes();
+  for (int64_t slot = 0; slot < numSlots(); ++slot)
+    if (slotLoad(slot).getResident())
+      sharedBytes += numKTiles() * slotBytes(slot);
   rowsArgument = *llvm::find_if(func.getArguments(), [](Value argument) {
     return argument.getType().isIndex();
   });
@@ -52,6 +55,15 @@ Value KernelEmitter::depthOf(Value kTile) {
 // Shared memory
 //===----------------------------------------------------------------------===//
 
+LoadOp KernelEmitter::slotLoad(int64_t slot) {
+  Block &produce = ring.getProduce().front();
+  Value target = produce.getArgument(1 + slot);
+  for (LoadOp load : produce.getOps<LoadOp>())
+    if (load.getTarget() == target)
+      return load;
+  llvm_unreachable("every slot has a load");
+}
+
 int64_t KernelEmitter::slotBytes(int64_t slot) {
   auto type = cast<SmemType>(ring.getProduce().getArgument(1 + slot).getType());
   int64_t bytes = type.getShape()[0] * type.getShape()[1] * 2;
@@ -60,14 +72,26 @@ int64_t KernelEmitter::slotBytes(int64_t slot) {
 }
 
 int64_t KernelEmitter::slotOffset(int64_t slot) {
-  int64_t offset = 0;
+  // Residents follow the stages.
+  bool isResident = slotLoad(slot).getResident();
+  int64_t offset = isResident ? ring.getStages() * stageBytes() : 0;
   for (int64_t i = 0; i < slot; ++i)
-    offset += slotBytes(i);
+    if (slotLoad(i).getResident() == isResident)
+      offset += slotBytes(i) * (isResident ? numKTiles() : 1);
   return offset;
 }
 
+Value KernelEmitter::slotAdvance(int64_t slot, Value stageOffset, Value kTile) {
+  return slotLoad(slot).getResident() ? b.mul(kTile, slotBytes(slot))
+                                      : stageOffset;
+}
+
 int64_t KernelEmitter::stageBytes() {
-  return slotOffset(ring.getProduce().getNumArguments() - 1);
+  int64_t bytes = 0;
+  for (int64_t slot = 0; slot < numSlots(); ++slot)
+    if (!slotLoad(slot).getResident())
+      bytes += slotBytes(slot);
+  return bytes;
 }
 
 LoadFragOp KernelEmitter::ringFrag() {

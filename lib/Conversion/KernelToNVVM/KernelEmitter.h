@@ -99,9 +99,15 @@ public:
   /// Elements from one row of a matrix to the next (i64).
   Value rowStride(Value memref);
 
-  /// Bytes of a slot, and its offset in a stage.
+  int64_t numSlots() { return ring.getProduce().getNumArguments() - 1; }
+  /// The load that fills a slot, and the slot's bytes.
+  LoadOp slotLoad(int64_t slot);
   int64_t slotBytes(int64_t slot);
+  /// Where a slot starts: in a stage, or the one of the first step, if its load
+  /// is resident; and what is to be added for the stage that starts at
+  /// `stageOffset`, or for step `kTile` (both i32).
   int64_t slotOffset(int64_t slot);
+  Value slotAdvance(int64_t slot, Value stageOffset, Value kTile);
   int64_t stageBytes();
   /// Reserves shared memory at a fixed offset. The stages come first.
   int64_t allocateShared(int64_t bytes, int64_t alignment);

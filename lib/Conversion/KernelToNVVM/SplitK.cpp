@@ -97,7 +97,7 @@ Values SplitK::receive(Value hasNext) {
   DeviceBuilder &b = emitter.builder();
   int64_t ctas = emitter.config().getClusterK();
   b.ifThen(b.equal(threadInTeam, 0), [&] {
-    b.mbarrierExpectTx(barrier(arrived), ctas * bytesOfSender());
+    b.mbarrierExpectTx(barrier(arrived), b.i32(ctas * bytesOfSender()));
   });
   b.mbarrierWait(barrier(arrived), b.bitAnd(emitter.layout.round, 1),
                  /*inCluster=*/true);

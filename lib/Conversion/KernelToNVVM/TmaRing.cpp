@@ -95,7 +95,7 @@ Values TmaRing::produceFrag(ValueRange position) {
   Value stage = position[0], parity = position[1];
   waitEmpty(stage, parity);
   Value arrived = emitter.shared(full, b.shl(stage, 3));
-  b.mbarrierExpectTx(arrived, boxes * boxBytes);
+  b.mbarrierExpectTx(arrived, b.i32(boxes * boxBytes));
   Value stageOffset = b.mul(stage, emitter.stageBytes());
   TileOriginOp origin = emitter.origin();
   for (int64_t i = 0; i < boxes; ++i)
@@ -107,30 +107,36 @@ Values TmaRing::produceFrag(ValueRange position) {
   return {nextStage, nextParity};
 }
 
-Values TmaRing::produce(ValueRange position) {
+Values TmaRing::produce(Value isFirst, ValueRange position) {
   DeviceBuilder &b = emitter.builder();
   PipelineOp ring = emitter.pipeline();
   Block &body = ring.getProduce().front();
   int64_t clusterM = emitter.config().getClusterM();
-  int64_t bytes = 0;
+  int64_t bytes = 0, residentBytes = 0;
   for (LoadOp load : body.getOps<LoadOp>())
-    bytes += TmaBoxes(cast<SmemType>(load.getTarget().getType())).totalBytes();
+    (load.getResident() ? residentBytes : bytes) +=
+        TmaBoxes(cast<SmemType>(load.getTarget().getType())).totalBytes();
+  Value expected = b.i32(bytes);
+  if (residentBytes)
+    expected = b.select(isFirst, b.i32(bytes + residentBytes), expected);
   Values end = b.loop(
       emitter.numKTiles(), position, [&](Value kTile, ValueRange carried) {
         Value stage = carried[0], parity = carried[1];
         waitEmpty(stage, parity);
         Value arrived = emitter.shared(full, b.shl(stage, 3));
-        b.mbarrierExpectTx(arrived, bytes);
+        b.mbarrierExpectTx(arrived, expected);
         emitter[body.getArgument(0)] = {emitter.depthOf(kTile)};
         Value stageOffset = b.mul(stage, emitter.stageBytes());
-        for (LoadOp load : body.getOps<LoadOp>()) {
-          auto slot = cast<BlockArgument>(load.getTarget());
+        auto emitLoad = [&](LoadOp load) {
+          int64_t slot =
+              cast<BlockArgument>(load.getTarget()).getArgNumber() - 1;
           TmaBoxes boxes = emitter.loadBoxes(load);
-          int64_t offset = emitter.slotOffset(slot.getArgNumber() - 1);
+          int64_t offset = emitter.slotOffset(slot);
           // Of what others need, too, this CTA loads its part of the rows.
           int64_t parts = emitter.isMulticast(load) ? clusterM : 1;
           Value part = parts > 1 ? b.rankInCluster() : b.i32(0);
-          Value base = b.add(stageOffset, b.mul(part, boxes.bytes()));
+          Value base = b.add(emitter.slotAdvance(slot, stageOffset, kTile),
+                             b.mul(part, boxes.bytes()));
           Value firstRow =
               b.add(emitter.index(load.getRow()), b.mul(part, boxes.rows));
           for (int64_t column = 0; column < boxes.columnBlocks; ++column)
@@ -143,6 +149,12 @@ Values TmaRing::produce(ValueRange position) {
                         b.add(emitter.index(load.getColumn()),
                               column * boxes.columns),
                         b.add(firstRow, row * boxes.rows), arrived, parts);
+        };
+        for (LoadOp load : body.getOps<LoadOp>()) {
+          if (load.getResident())
+            b.ifThen(isFirst, [&] { emitLoad(load); });
+          else
+            emitLoad(load);
         }
         auto [nextStage, nextParity] = advance(stage, parity);
         return Values{nextStage, nextParity};

@@ -28,8 +28,9 @@ public:
   void prefetchTensorMaps();
   /// The producer's loop over one tile, for one thread; from and to (stage,
   /// parity). A producer starts at stage 0 with parity 1, which a fresh barrier
-  /// counts as complete: all stages start empty.
-  Values produce(ValueRange position);
+  /// counts as complete: all stages start empty. `isFirst` (i1): the CTA's
+  /// first tile, whose stages say that resident loads have arrived, too.
+  Values produce(Value isFirst, ValueRange position);
 
   /// Waits until the stage is full.
   void waitFull(Value stage, Value parity);

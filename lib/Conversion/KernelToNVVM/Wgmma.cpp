@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // One producer warpgroup, of which one thread issues TMA loads, and one or two
-// consumer warpgroups that multiply and run the epilogue. A consumer holds 64
-// rows: warp w rows 16w to 16w + 15, spread over lanes as for mma.sync (PTX
-// ISA, "Register Fragments and Shared Memory Matrix Layouts for wgmma").
+// consumer warpgroups that multiply and run the epilogue. A consumer holds one
+// or two blocks of 64 rows: warp w rows 16w to 16w + 15 of each, spread over
+// lanes as for mma.sync (PTX ISA, "Register Fragments and Shared Memory Matrix
+// Layouts for wgmma").
 //
 // CTAs are persistent: they take tile after tile, and the ring runs on from one
 // to the next, so that loads of a tile run under the epilogue of the one
@@ -17,78 +18,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelEmitter.h"
+#include "Wgmma.h"
 #include "SharedTile.h"
-#include "SplitK.h"
-#include "TmaRing.h"
 
 using namespace mlir;
 using namespace flashnorm;
 using namespace flashnorm::kernel;
 using Values = DeviceBuilder::Values;
-
-namespace {
-class Wgmma : public MmaFamily {
-public:
-  LogicalResult check(FuncOp func, PipelineOp pipeline) override;
-  int64_t numThreads(ConfigAttr config) override {
-    return 128 + 128 * numConsumers(config);
-  }
-  bool usesTensorMaps() override { return true; }
-  int64_t numPersistentCTAs() override { return 1; }
-  int64_t numEpilogueThreads(ConfigAttr config) override {
-    return 128 * config.getWarpsM() * config.getWarpsN();
-  }
-  int64_t epilogueBarrier() override { return 1; }
-  void emit(KernelEmitter &emitter) override;
-  Values readSlice(KernelEmitter &emitter, ValueRange acc,
-                   int64_t slice) override;
-  void writeSlice(KernelEmitter &emitter, Values &acc, int64_t slice,
-                  ValueRange values) override;
-  std::optional<TmaBox> storeBox(ConfigAttr config, Type elementType) override;
-  void storeFrag(KernelEmitter &emitter, StoreFragOp op, int64_t slice,
-                 ValueRange frag) override;
-  std::optional<TmaBox> fragBox(ConfigAttr config, int64_t stageBytes,
-                                Type elementType) override;
-  Values loadFrag(KernelEmitter &emitter, LoadFragOp op,
-                  int64_t slice) override;
-  void endFrag(KernelEmitter &emitter) override;
-  void separateSlices(KernelEmitter &emitter) override {
-    ring->schedulingBoundary();
-  }
-
-private:
-  static int64_t numConsumers(ConfigAttr config) {
-    return config.isPingPong() ? 2 : config.getWarpsM() * config.getWarpsN();
-  }
-  void setUp(KernelEmitter &emitter);
-  void emitProducer(KernelEmitter &emitter, TmaRing &ring);
-  void emitConsumer(KernelEmitter &emitter, TmaRing &ring);
-  Values emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
-                  ValueRange position);
-  Values emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
-                 ValueRange acc);
-  void emitStatistic(KernelEmitter &emitter, AccumulateTileOp op,
-                     Value stageOffset);
-  /// Position of (row r of the thread, column c of the slice).
-  static int64_t accIndex(int64_t slice, int64_t r, int64_t c) {
-    return (slice * 4 + c / 2) * 4 + r * 2 + c % 2;
-  }
-
-  int64_t groupColumns = 0; ///< of a consumer warpgroup
-  Value thread, lane, warp, consumer, groupM, groupN;
-  /// First row of the warp in the tile.
-  Value warpRow;
-  /// The ring, and the stage with the tile that the epilogue reads.
-  TmaRing *ring = nullptr;
-  /// In a cluster along K.
-  SliceDeal deal{};
-  std::optional<SplitK> splitK;
-  Value fragStage;
-  /// Shared memory of each store: a box for each consumer warp.
-  llvm::DenseMap<StoreFragOp, int64_t> staging;
-};
-} // namespace
 
 std::unique_ptr<MmaFamily> flashnorm::kernel::createWgmma() {
   return std::make_unique<Wgmma>();
@@ -108,11 +44,15 @@ LogicalResult Wgmma::check(FuncOp func, PipelineOp pipeline) {
            << "ping_pong gives each of 2 warpgroups a tile; "
               "warps must be 1x1, got "
            << config.getWarpsM() << "x" << config.getWarpsN();
-  if (config.getTileM() != 64 * config.getWarpsM())
+  int64_t rows = config.getTileM() / config.getWarpsM();
+  if (config.getTileM() % config.getWarpsM() || (rows != 64 && rows != 128))
     return func.emitOpError()
-           << "wgmma needs 64 rows a warpgroup; the tile has "
+           << "wgmma needs 64 or 128 rows a warpgroup; the tile has "
            << config.getTileM() << " rows for " << config.getWarpsM()
            << " warpgroups";
+  if (rows == 128 && config.getClusterK() > 1)
+    return func.emitOpError() << "wgmma shares tiles of 64 rows a warpgroup "
+                                 "over a cluster, not of 128";
   int64_t columns = config.getTileN() / config.getWarpsN();
   if (config.getTileN() % config.getWarpsN() || columns % 32 || columns > 256)
     return func.emitOpError()
@@ -140,6 +80,7 @@ void Wgmma::setUp(KernelEmitter &emitter) {
   DeviceBuilder &b = emitter.builder();
   ConfigAttr config = emitter.config();
   groupColumns = config.getTileN() / config.getWarpsN();
+  blocks = config.getTileM() / config.getWarpsM() / 64;
   thread = b.threadId(numThreads(config));
   lane = b.bitAnd(thread, 31);
   warp = b.broadcastLane0(b.shr(thread, 5));
@@ -150,13 +91,14 @@ void Wgmma::setUp(KernelEmitter &emitter) {
       config.getWarpsM() == 1 ? b.i32(0) : b.rem(consumer, config.getWarpsM());
   groupN =
       config.getWarpsN() == 1 ? b.i32(0) : b.div(consumer, config.getWarpsM());
-  warpRow = b.add(b.mul(groupM, 64), b.mul(b.bitAnd(warp, 3), 16));
+  warpRow = b.add(b.mul(groupM, 64 * blocks), b.mul(b.bitAnd(warp, 3), 16));
 
   RowLayout &layout = emitter.layout;
   layout.row = b.add(warpRow, b.shr(lane, 2));
   layout.groupColumn = b.mul(groupN, groupColumns);
   layout.column = b.add(layout.groupColumn, b.shl(b.bitAnd(lane, 3), 1));
-  layout.rows = {0, 8};
+  for (int64_t block = 0; block < blocks; ++block)
+    layout.rows.append({64 * block, 64 * block + 8});
   for (int64_t step = 0; step < 4; ++step)
     layout.columns.append({8 * step, 8 * step + 1});
   layout.numSlices = groupColumns / layout.sliceColumns;
@@ -179,7 +121,7 @@ void Wgmma::setUp(KernelEmitter &emitter) {
   layout.laneInRow = b.bitAnd(lane, 3);
   layout.team = consumer;
   layout.teamRow = b.add(b.mul(b.bitAnd(warp, 3), 16), b.shr(lane, 2));
-  layout.rowsPerTeam = 64;
+  layout.rowsPerTeam = 64 * blocks;
   layout.numTeams = numConsumers(config);
   // With ping_pong all consumers have the same columns.
   Value sharer = config.isPingPong() ? consumer : groupM;
@@ -234,7 +176,8 @@ void Wgmma::emitProducer(KernelEmitter &emitter, TmaRing &ring) {
          {b.i32(0), b.i32(1)}, [&](Value tile, ValueRange position) {
            emitter.setTile(tile);
            emitter.emitBefore();
-           return ring.produce(position);
+           Value isFirst = b.equal(b.sub(tile, emitter.firstTile()), 0);
+           return ring.produce(isFirst, position);
          });
 }
 
@@ -246,10 +189,13 @@ static int64_t descriptorBits(int64_t leadingBytes, int64_t strideBytes) {
 }
 
 Values Wgmma::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
-                      ValueRange acc) {
+                      Value kTile, ValueRange acc) {
   DeviceBuilder &b = emitter.builder();
-  auto slotOffset = [&](Value slot) {
-    return emitter.slotOffset(cast<BlockArgument>(slot).getArgNumber() - 1);
+  auto slotAddress = [&](Value value, Value inSlot) {
+    int64_t slot = cast<BlockArgument>(value).getArgNumber() - 1;
+    return emitter.sharedAddress(
+        emitter.slotOffset(slot),
+        b.add(emitter.slotAdvance(slot, stageOffset, kTile), inSlot));
   };
   auto descriptor = [&](Value address, int64_t bits) -> Value {
     // 18 bits are the offset in the CTA; in a cluster the rank is above them.
@@ -259,16 +205,14 @@ Values Wgmma::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
   };
   // A and B [n][k]: rows of 128 bytes, 8 of them 1024 bytes apart. B [k][n]:
   // blocks of 64 columns a box apart, 8 rows 1024 bytes apart.
-  Value addressA = emitter.sharedAddress(
-      slotOffset(mma.getA()), b.add(stageOffset, b.mul(groupM, 64 * 128)));
+  Value addressA = slotAddress(mma.getA(), b.mul(groupM, blocks * 64 * 128));
   Value baseA = descriptor(addressA, descriptorBits(16, 1024));
   bool isColumnsByDepth = mma.getTransposeB();
   TmaBoxes boxes(cast<SmemType>(mma.getB().getType()));
   int64_t groupBytes = isColumnsByDepth
                            ? groupColumns * 128
                            : groupColumns / 64 * boxes.columnBlockStride();
-  Value addressB = emitter.sharedAddress(
-      slotOffset(mma.getB()), b.add(stageOffset, b.mul(groupN, groupBytes)));
+  Value addressB = slotAddress(mma.getB(), b.mul(groupN, groupBytes));
   Value baseB = descriptor(
       addressB, isColumnsByDepth
                     ? descriptorBits(16, 1024)
@@ -278,8 +222,9 @@ Values Wgmma::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
   Values descriptorsA, descriptorsB;
   int64_t steps = emitter.config().getTileK() / 16;
   for (int64_t step = 0; step < steps; ++step) {
-    descriptorsA.push_back(
-        b.createOrFold<arith::AddIOp>(baseA, b.i64(2 * step)));
+    for (int64_t block = 0; block < blocks; ++block)
+      descriptorsA.push_back(b.createOrFold<arith::AddIOp>(
+          baseA, b.i64(block * (64 * 128 / 16) + 2 * step)));
     descriptorsB.push_back(
         b.createOrFold<arith::AddIOp>(baseB, b.i64(stepB * step)));
   }
@@ -288,21 +233,27 @@ Values Wgmma::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
 }
 
 void Wgmma::emitStatistic(KernelEmitter &emitter, AccumulateTileOp op,
-                          Value stageOffset) {
+                          Value stageOffset, Value kTile) {
   DeviceBuilder &b = emitter.builder();
-  auto slot = cast<BlockArgument>(op.getTile());
-  SharedTile tile(cast<SmemType>(slot.getType()));
-  int64_t offset = emitter.slotOffset(slot.getArgNumber() - 1);
+  SharedTile tile(cast<SmemType>(op.getTile().getType()));
+  int64_t slot = cast<BlockArgument>(op.getTile()).getArgNumber() - 1;
+  int64_t offset = emitter.slotOffset(slot);
   Value low = b.bitAnd(lane, 15), high = b.shr(lane, 4);
   Value row = b.add(warpRow, low);
-  Value base = b.add(stageOffset, b.mul(row, tile.rowBytes()));
+  Value base = b.add(emitter.slotAdvance(slot, stageOffset, kTile),
+                     b.mul(row, tile.rowBytes()));
   Value mask = tile.mask(b, low);
   Values sums = emitter[op.getInit()];
   for (int64_t step = 0; step < tile.chunks / 2; ++step) {
     Value chunk = b.bitXor(b.add(high, 2 * step), mask);
-    Values fragment =
-        b.ldMatrix(emitter.shared(offset, b.add(base, b.shl(chunk, 4))), false);
-    accumulateFragment(b, fragment, sums, op.getKind(), emitter.elementType());
+    Value inTile = b.add(base, b.shl(chunk, 4));
+    for (int64_t block = 0; block < blocks; ++block) {
+      Values fragment = b.ldMatrix(
+          emitter.shared(offset + block * 64 * tile.rowBytes(), inTile), false);
+      accumulateFragment(b, fragment,
+                         MutableArrayRef<Value>(sums).slice(2 * block, 2),
+                         op.getKind(), emitter.elementType());
+    }
   }
   emitter[op.getResult()] = sums;
 }
@@ -348,7 +299,7 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
   PipelineOp pipeline = emitter.pipeline();
   Block &body = pipeline.getConsume().front();
   int64_t numSlots = pipeline.getProduce().getNumArguments() - 1;
-  size_t accCount = groupColumns / 2, rowCount = emitter.layout.rows.size();
+  size_t accCount = blocks * groupColumns / 2, rowCount = numRows();
   bool isPingPong = emitter.config().isPingPong();
   emitter.setTile(tile);
   emitter.emitBefore();
@@ -361,7 +312,7 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
              [&] { b.barrierSync(b.add(consumer, turnBarrier), turnThreads); });
 
   // One stage: its MMAs, and under them its statistics. `rowvecs` side by side.
-  auto multiply = [&](Value stage, Value parity, ValueRange acc,
+  auto multiply = [&](Value stage, Value parity, Value kTile, ValueRange acc,
                       ValueRange rowvecs) {
     for (Value argument : body.getArguments().drop_front(2 + numSlots)) {
       emitter[argument] = Values(rowvecs.take_front(rowCount));
@@ -371,9 +322,9 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
     Value stageOffset = b.mul(stage, emitter.stageBytes());
     Values results;
     for (MmaOp mma : body.getOps<MmaOp>())
-      results = emitMma(emitter, mma, stageOffset, acc);
+      results = emitMma(emitter, mma, stageOffset, kTile, acc);
     for (AccumulateTileOp op : body.getOps<AccumulateTileOp>())
-      emitStatistic(emitter, op, stageOffset);
+      emitStatistic(emitter, op, stageOffset, kTile);
     for (Value value :
          cast<YieldOp>(body.getTerminator()).getValues().drop_front())
       results.append(emitter[value]);
@@ -386,14 +337,14 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
   // Carried: stage, parity, the stage before, accumulators, rowvecs.
   auto [second, secondParity] = ring.advance(position[0], position[1]);
   Values results{second, secondParity, position[0]};
-  results.append(multiply(position[0], position[1], {}, rowvecs));
+  results.append(multiply(position[0], position[1], b.i32(0), {}, rowvecs));
   if (emitter.numKTiles() > 1)
     results = b.loop(
-        emitter.numKTiles() - 1, results, [&](Value, ValueRange carried) {
+        emitter.numKTiles() - 1, results, [&](Value i, ValueRange carried) {
           Value stage = carried[0];
-          Values values =
-              multiply(stage, carried[1], carried.slice(3, accCount),
-                       carried.drop_front(3 + accCount));
+          Values values = multiply(stage, carried[1], b.add(i, 1),
+                                   carried.slice(3, accCount),
+                                   carried.drop_front(3 + accCount));
           // The stage before is free once its MMAs are done.
           Values acc =
               b.wgmmaWait(ArrayRef<Value>(values).take_front(accCount), 1);
@@ -448,153 +399,4 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
   if (isPingPong)
     std::tie(stage, parity) = ring.skip(stage, parity);
   return {stage, parity, round};
-}
-
-Values Wgmma::readSlice(KernelEmitter &emitter, ValueRange acc, int64_t slice) {
-  Values values;
-  for (int64_t r = 0; r < 2; ++r)
-    for (int64_t c = 0; c < 8; ++c)
-      values.push_back(acc[accIndex(slice, r, c)]);
-  return values;
-}
-
-void Wgmma::writeSlice(KernelEmitter &emitter, Values &acc, int64_t slice,
-                       ValueRange values) {
-  for (int64_t r = 0; r < 2; ++r)
-    for (int64_t c = 0; c < 8; ++c)
-      acc[accIndex(slice, r, c)] = values[r * 8 + c];
-}
-
-//===----------------------------------------------------------------------===//
-// Stores
-//===----------------------------------------------------------------------===//
-
-/// Shared memory of a warp for each result: 16 rows of 128 bytes.
-static constexpr int64_t storeBytes = 2048;
-
-std::optional<MmaFamily::TmaBox> Wgmma::storeBox(ConfigAttr config,
-                                                 Type elementType) {
-  // A warp's rows, and the columns of a slice.
-  int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
-  int64_t columns = RowLayout().sliceColumns;
-  return TmaBox{columns, 16, columns * bytes};
-}
-
-void Wgmma::storeFrag(KernelEmitter &emitter, StoreFragOp op, int64_t slice,
-                      ValueRange frag) {
-  DeviceBuilder &b = emitter.builder();
-  Type element = cast<MemRefType>(op.getTarget().getType()).getElementType();
-  TmaBox box = *storeBox(emitter.config(), element);
-  int64_t boxBytes = box.swizzle * box.rows;
-  // Of 16-bit results, one box is filled while another one is stored.
-  int64_t numBoxes = storeBytes / boxBytes;
-  auto insertion = staging.try_emplace(op, 0);
-  if (insertion.second) // swizzles repeat after 1024 bytes
-    insertion.first->second = emitter.allocateShared(
-        4 * numConsumers(emitter.config()) * storeBytes, 1024);
-  int64_t offset = insertion.first->second + slice % numBoxes * boxBytes;
-  Value warpOffset = b.mul(b.sub(warp, 4), storeBytes);
-  Value isStoring = b.equal(lane, 0);
-
-  // The store that was last in the box has read it. With an odd number of
-  // slices the tile before ended with the box that this one begins with.
-  bool isLastOfBefore = slice == 0 && emitter.layout.numSlices % numBoxes != 0;
-  b.ifThen(isStoring,
-           [&] { b.bulkWaitRead(isLastOfBefore ? 0 : numBoxes - 1); });
-  b.syncWarp();
-  // 16-byte chunks of a row are xored with row bits: TMA's swizzle.
-  auto chunkAddress = [&](Value row, Value chunk, Value inChunk) {
-    Value mask =
-        box.swizzle == 128 ? b.bitAnd(row, 7) : b.bitAnd(b.shr(row, 1), 3);
-    Value inBox =
-        b.add(b.mul(row, box.swizzle), b.shl(b.bitXor(chunk, mask), 4));
-    if (inChunk)
-      inBox = b.add(inBox, inChunk);
-    return emitter.shared(offset, b.add(warpOffset, inBox));
-  };
-  auto at = [&](int64_t r, int64_t c) { return frag[r * 8 + c]; };
-  if (element.getIntOrFloatBitWidth() == 16) {
-    // 16 rows x 16 columns at a time: the matrices are (rows 0-7, columns
-    // 0-7), (8-15, 0-7), (0-7, 8-15), (8-15, 8-15).
-    Value row = b.bitAnd(lane, 15), half = b.shr(lane, 4);
-    for (int64_t step = 0; step < 2; ++step) {
-      Values matrices;
-      for (int64_t matrix = 0; matrix < 4; ++matrix) {
-        int64_t r = matrix % 2, c = 4 * step + matrix / 2 * 2;
-        matrices.push_back(b.pack(at(r, c), at(r, c + 1), element));
-      }
-      b.stMatrix(chunkAddress(row, b.add(half, step * 2), Value()), matrices);
-    }
-  } else {
-    Value inChunk = b.shl(b.bitAnd(lane, 1), 3);
-    Value half = b.bitAnd(b.shr(lane, 1), 1);
-    for (int64_t r = 0; r < 2; ++r)
-      for (int64_t c = 0; c < 8; c += 2) {
-        Value row = b.add(b.shr(lane, 2), 8 * r);
-        Value pair =
-            LLVM::PoisonOp::create(b, VectorType::get(2, b.getF32Type()));
-        for (int64_t i = 0; i < 2; ++i)
-          pair = LLVM::InsertElementOp::create(b, pair, at(r, c + i), b.i32(i));
-        b.store(pair, chunkAddress(row, b.add(half, c), inChunk), 8);
-      }
-  }
-  b.fenceProxyAsync();
-  b.syncWarp();
-  b.ifThen(isStoring, [&] {
-    b.tmaStore(emitter.tensorMap(op.getTarget()),
-               emitter.shared(offset, warpOffset),
-               emitter.group(op.getColumn()),
-               b.add(emitter.index(op.getRow()), warpRow));
-    b.bulkCommit();
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// A tile of another array, through the ring
-//===----------------------------------------------------------------------===//
-
-std::optional<MmaFamily::TmaBox>
-Wgmma::fragBox(ConfigAttr config, int64_t stageBytes, Type elementType) {
-  // ldmatrix reads 16-bit elements.
-  if (elementType.getIntOrFloatBitWidth() != 16)
-    return std::nullopt;
-  TmaBox box{64, config.getTileM(), 128};
-  int64_t boxes = llvm::divideCeil(config.getTileN(), box.columns);
-  // The CTAs that share a tile have few of its columns each.
-  if (boxes * box.rows * box.swizzle > stageBytes || config.getClusterK() > 1)
-    return std::nullopt;
-  return box;
-}
-
-Values Wgmma::loadFrag(KernelEmitter &emitter, LoadFragOp op, int64_t slice) {
-  DeviceBuilder &b = emitter.builder();
-  Type element = cast<MemRefType>(op.getSource().getType()).getElementType();
-  TmaBox box = emitter.ringFragBox();
-  const RowLayout &layout = emitter.layout;
-  Value column = b.add(layout.groupColumn, slice * layout.sliceColumns);
-  Value inBox = b.rem(column, box.columns);
-  Value row = b.add(warpRow, b.bitAnd(lane, 15)), half = b.shr(lane, 4);
-  Value base =
-      b.add(b.mul(fragStage, emitter.stageBytes()),
-            b.add(b.mul(b.div(column, box.columns), box.rows * box.swizzle),
-                  b.mul(row, box.swizzle)));
-  // The matrices of storeFrag.
-  Values values(16);
-  for (int64_t step = 0; step < 2; ++step) {
-    Value chunk = b.bitXor(b.add(b.shr(inBox, 3), b.add(half, step * 2)),
-                           b.bitAnd(row, 7));
-    Values matrices = b.ldMatrix(
-        emitter.shared(0, b.add(base, b.shl(chunk, 4))), /*transpose=*/false);
-    for (int64_t matrix = 0; matrix < 4; ++matrix) {
-      int64_t r = matrix % 2, c = 4 * step + matrix / 2 * 2;
-      std::tie(values[r * 8 + c], values[r * 8 + c + 1]) =
-          b.unpack(matrices[matrix], element);
-    }
-  }
-  return values;
-}
-
-void Wgmma::endFrag(KernelEmitter &emitter) {
-  ring->release(fragStage);
-  ring->schedulingBoundary();
 }

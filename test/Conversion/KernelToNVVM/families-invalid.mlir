@@ -280,13 +280,13 @@ gpu.module @kernels {
 
 // -----
 
-!a = !kernel.smem<128x64xbf16>
+!a = !kernel.smem<192x64xbf16>
 !b = !kernel.smem<64x64xbf16>
-!acc = !kernel.acc<128x64>
+!acc = !kernel.acc<192x64>
 gpu.module @kernels {
-  // expected-error @below {{wgmma needs 64 rows a warpgroup; the tile has 128 rows for 1 warpgroups}}
+  // expected-error @below {{wgmma needs 64 or 128 rows a warpgroup; the tile has 192 rows for 1 warpgroups}}
   kernel.func @wgmma_rows(%x: memref<?x128xbf16>, %w: memref<128x128xbf16>, %rows: index)
-      config(<wgmma, chip = "sm_90a", tile = [128, 64, 64], warps = [1, 1]>) {
+      config(<wgmma, chip = "sm_90a", tile = [192, 64, 64], warps = [1, 1]>) {
     %row, %column = kernel.tile_origin columns(128)
     %zero = kernel.zero_acc : !acc
     %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {

@@ -19,7 +19,7 @@
 // A plain matmul; the automatic family is wgmma on sm_90a, mma_sync elsewhere.
 // CHECK-LABEL: func @gemm(
 // SM80:          #flashnorm.plan<strategy = gemm, chip = "sm_80", family = mma_sync, tile =
-// SM90A:         #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [64, 256, 64], warps = [1, 1], stages = 5, schedule = ping_pong, cluster = [2, 1, 1]>
+// SM90A:         #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [128, 128, 64], warps = [1, 1], stages = 6, schedule = ping_pong, cluster = [2, 1, 1]>
 func.func @gemm(%x: tensor<8192x4096xbf16>, %w: tensor<4096x4096xbf16>,
                 %init: tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16> {
   %y = flashnorm.matmul ins(%x, %w : tensor<8192x4096xbf16>, tensor<4096x4096xbf16>)
@@ -40,10 +40,11 @@ func.func @wide_tile(%x: tensor<?x512xf16>, %w: tensor<512x512xf16>,
   return %y : tensor<?x512xf32>
 }
 
-// Rows that are no multiple of the slice get a tile that is.
+// Rows that are no multiple of the slice get a tile that is; of half of the
+// columns, W stays in shared memory.
 // CHECK-LABEL: func @wide_tile_of_200(
 // SM80:          tile = [{{[0-9]+}}, 256, {{[0-9]+}}]
-// SM90A:         tile = [{{[0-9]+}}, 256, 64]
+// SM90A:         tile = [128, 128, 64], warps = [1, 1], stages = 4, schedule = ping_pong, cluster = [1, 2, 1], resident_weight>
 func.func @wide_tile_of_200(%x: tensor<?x512xbf16>, %w: tensor<512x200xbf16>,
                             %init: tensor<?x200xbf16>) -> tensor<?x200xbf16> {
   %y = flashnorm.matmul ins(%x, %w : tensor<?x512xbf16>, tensor<512x200xbf16>)

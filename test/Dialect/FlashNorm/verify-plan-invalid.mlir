@@ -266,11 +266,11 @@ func.func @warpgroups(
 func.func @rows_of_a_warpgroup(
     %x: tensor<?x256xbf16>, %w: tensor<256x256xbf16>, %init: tensor<?x256xbf16>)
     -> tensor<?x256xbf16> {
-  // expected-error @below {{plan cannot run: tile rows 128 is not 64 for each of 1 warpgroups for wgmma}}
+  // expected-error @below {{plan cannot run: tile rows 192 is not 64 or 128 for each of 1 warpgroups for wgmma}}
   %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x256xbf16>)
       outs(%init : tensor<?x256xbf16>)
       {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma,
-                              tile = [128, 64, 64], warps = [1, 1], stages = 2>}
+                              tile = [192, 64, 64], warps = [1, 1], stages = 2>}
       -> tensor<?x256xbf16>
   return %y : tensor<?x256xbf16>
 }
@@ -442,4 +442,122 @@ func.func @tcgen05_column_blocks(
                               tile = [128, 96, 64], warps = [1, 1], stages = 2>}
       -> tensor<?x96xbf16>
   return %y : tensor<?x96xbf16>
+}
+
+// -----
+
+func.func @rows_of_columns_side_by_side(
+    %x: tensor<?x256xbf16>, %w: tensor<256x128xbf16>, %init: tensor<?x128xbf16>)
+    -> tensor<?x128xbf16> {
+  // expected-error @below {{plan cannot run: tile rows 128 that two warpgroups share are not 64 for wgmma}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x128xbf16>)
+      outs(%init : tensor<?x128xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma,
+                              tile = [128, 128, 64], warps = [1, 2], stages = 2>}
+      -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+
+// -----
+
+func.func @rows_of_a_shared_tile(
+    %x: tensor<?x256xbf16>, %w: tensor<256x128xbf16>, %init: tensor<?x128xbf16>)
+    -> tensor<?x128xbf16> {
+  // expected-error @below {{plan cannot run: tile rows 128 that a cluster along K shares are not 64 for wgmma}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x128xbf16>)
+      outs(%init : tensor<?x128xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma,
+                              tile = [128, 128, 64], warps = [1, 1], stages = 2,
+                              cluster = [1, 1, 2]>}
+      -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+
+// -----
+
+func.func @accumulators_of_wgmma(
+    %x: tensor<?x256xbf16>, %w: tensor<256x192xbf16>, %init: tensor<?x192xbf16>)
+    -> tensor<?x192xbf16> {
+  // expected-error @below {{plan cannot run: needs 192 accumulator registers in a thread; wgmma kernels have 160}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x192xbf16>)
+      outs(%init : tensor<?x192xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma,
+                              tile = [128, 192, 64], warps = [1, 1], stages = 2>}
+      -> tensor<?x192xbf16>
+  return %y : tensor<?x192xbf16>
+}
+
+// -----
+
+func.func @resident_weight_of_another_family(
+    %x: tensor<?x256xbf16>, %w: tensor<256x128xbf16>, %init: tensor<?x128xbf16>)
+    -> tensor<?x128xbf16> {
+  // expected-error @below {{plan cannot run: resident_weight is for wgmma, not for mma_sync}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x128xbf16>)
+      outs(%init : tensor<?x128xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = mma_sync,
+                              tile = [64, 128, 64], warps = [2, 2], stages = 2,
+                              resident_weight>}
+      -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+
+// -----
+
+func.func @resident_weight_of_few_columns(
+    %x: tensor<?x256xbf16>, %w: tensor<256x128xbf16>, %init: tensor<?x128xbf16>)
+    -> tensor<?x128xbf16> {
+  // expected-error @below {{plan cannot run: resident_weight needs all 128 columns in the tiles of one cluster, which have 64}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x128xbf16>)
+      outs(%init : tensor<?x128xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma,
+                              tile = [64, 64, 64], warps = [1, 1], stages = 2,
+                              resident_weight>}
+      -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+
+// -----
+
+func.func @resident_weight_of_a_shared_tile(
+    %x: tensor<?x256xbf16>, %w: tensor<256x128xbf16>, %init: tensor<?x128xbf16>)
+    -> tensor<?x128xbf16> {
+  // expected-error @below {{plan cannot run: resident_weight stands beside clusters along N only; cluster is 1x1x2}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x128xbf16>)
+      outs(%init : tensor<?x128xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma,
+                              tile = [64, 128, 64], warps = [1, 1], stages = 2,
+                              cluster = [1, 1, 2], resident_weight>}
+      -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+
+// -----
+
+func.func @resident_weight_too_large(
+    %x: tensor<?x1024xbf16>, %w: tensor<1024x128xbf16>, %init: tensor<?x128xbf16>)
+    -> tensor<?x128xbf16> {
+  // expected-error @below {{plan cannot run: needs 296960 bytes of shared memory; sm_90a has 232448}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x1024xbf16>, tensor<1024x128xbf16>)
+      outs(%init : tensor<?x128xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma,
+                              tile = [64, 128, 64], warps = [1, 1], stages = 2,
+                              schedule = ping_pong, resident_weight>}
+      -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+
+// -----
+
+func.func @some_of_the_columns_in_a_cluster(
+    %x: tensor<?x256xbf16>, %w: tensor<256x256xbf16>, %init: tensor<?x256xbf16>)
+    -> tensor<?x256xbf16> {
+  // expected-error @below {{plan cannot run: cluster is 1x2x1; along N it has all tiles of a row, of which there are 4}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x256xbf16>)
+      outs(%init : tensor<?x256xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma,
+                              tile = [64, 64, 64], warps = [1, 1], stages = 2,
+                              schedule = ping_pong, cluster = [1, 2, 1]>}
+      -> tensor<?x256xbf16>
+  return %y : tensor<?x256xbf16>
 }

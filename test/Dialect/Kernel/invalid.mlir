@@ -67,7 +67,7 @@ kernel.func @config(%rows: index) config(<wgmma, chip = "sm_90a", tile = [64, 64
 
 // -----
 
-// expected-error @below {{the cluster along N must be 1, or 2 with ping_pong, got 2}}
+// expected-error @below {{the cluster along N must be 1, or 2 or 4 with ping_pong, got 2}}
 kernel.func @config(%rows: index) config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1], cluster = [1, 2, 1]>) {
   kernel.return
 }

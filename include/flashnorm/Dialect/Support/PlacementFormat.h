@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // `, schedule = ping_pong, cluster = [1, 2, 1]`, the tail of #flashnorm.plan
-// and #kernel.config. What is the default, the enum's Cooperative and a cluster
-// of one CTA, is left out. For custom<Placement>($schedule, $cluster) of an
-// attribute's assembly format.
+// and #kernel.config; the former may add `, resident_weight`. What is the
+// default, the enum's Cooperative and a cluster of one CTA, is left out. For
+// custom<Placement>($schedule, $cluster) of an attribute's assembly format.
 //
 //===----------------------------------------------------------------------===//
 #ifndef FLASHNORM_DIALECT_SUPPORT_PLACEMENTFORMAT_H
@@ -18,9 +18,11 @@
 
 namespace flashnorm {
 
+/// `residentWeight`: null where there is no such thing.
 template <typename ScheduleT>
 mlir::ParseResult parsePlacement(mlir::AsmParser &parser, ScheduleT &schedule,
-                                 llvm::SmallVectorImpl<int64_t> &cluster) {
+                                 llvm::SmallVectorImpl<int64_t> &cluster,
+                                 bool *residentWeight = nullptr) {
   schedule = ScheduleT::Cooperative;
   cluster.assign(3, 1);
   bool seenSchedule = false, seenCluster = false;
@@ -46,15 +48,32 @@ mlir::ParseResult parsePlacement(mlir::AsmParser &parser, ScheduleT &schedule,
         return mlir::failure();
       continue;
     }
-    return parser.emitError(parser.getCurrentLocation(),
-                            "expected 'schedule' or 'cluster', each once");
+    if (residentWeight && !*residentWeight &&
+        succeeded(parser.parseOptionalKeyword("resident_weight"))) {
+      *residentWeight = true;
+      continue;
+    }
+    return parser.emitError(parser.getCurrentLocation())
+           << "expected "
+           << (residentWeight ? "'schedule', 'cluster' or 'resident_weight'"
+                              : "'schedule' or 'cluster'")
+           << ", each once";
   }
   return mlir::success();
 }
 
 template <typename ScheduleT>
+mlir::ParseResult parsePlacement(mlir::AsmParser &parser, ScheduleT &schedule,
+                                 llvm::SmallVectorImpl<int64_t> &cluster,
+                                 bool &residentWeight) {
+  residentWeight = false;
+  return parsePlacement(parser, schedule, cluster, &residentWeight);
+}
+
+template <typename ScheduleT>
 void printPlacement(mlir::AsmPrinter &printer, ScheduleT schedule,
-                    llvm::ArrayRef<int64_t> cluster) {
+                    llvm::ArrayRef<int64_t> cluster,
+                    bool residentWeight = false) {
   if (schedule != ScheduleT::Cooperative)
     printer << ", schedule = " << schedule;
   if (!llvm::all_of(cluster, [](int64_t size) { return size == 1; })) {
@@ -62,6 +81,8 @@ void printPlacement(mlir::AsmPrinter &printer, ScheduleT schedule,
     llvm::interleaveComma(cluster, printer);
     printer << "]";
   }
+  if (residentWeight)
+    printer << ", resident_weight";
 }
 
 } // namespace flashnorm

@@ -348,7 +348,7 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                PlanStrategy strategy, StringRef chip,
                                PlanFamily family, ArrayRef<int64_t> tile,
                                ArrayRef<int64_t> warps, int64_t stages,
-                               PlanSchedule, ArrayRef<int64_t> cluster) {
+                               PlanSchedule, ArrayRef<int64_t> cluster, bool) {
   if (tile.size() != 3)
     return emitError() << "tile needs 3 sizes (rows, columns, depth), got "
                        << tile.size();

@@ -171,6 +171,7 @@ Plan flashnorm::getPlan(PlanAttr attr) {
   plan.clusterM = attr.getCluster()[0];
   plan.clusterN = attr.getCluster()[1];
   plan.clusterK = attr.getCluster()[2];
+  plan.residentWeight = attr.getResidentWeight();
   return plan;
 }
 
@@ -179,7 +180,7 @@ PlanAttr flashnorm::getPlanAttr(MLIRContext *context, const Plan &plan) {
       context, PlanStrategy(int(plan.strategy)), plan.chip,
       PlanFamily(int(plan.family)), {plan.tileM, plan.tileN, plan.tileK},
       {plan.warpsM, plan.warpsN}, plan.stages, PlanSchedule(int(plan.schedule)),
-      {plan.clusterM, plan.clusterN, plan.clusterK});
+      {plan.clusterM, plan.clusterN, plan.clusterK}, plan.residentWeight);
 }
 
 LogicalResult flashnorm::verifyPlanOf(MatmulOp op) {
@@ -209,6 +210,8 @@ std::string flashnorm::describePlan(const Plan &plan) {
   if (plan.clusterSize() > 1)
     text += llvm::formatv(", cluster {0}x{1}x{2}", plan.clusterM, plan.clusterN,
                           plan.clusterK);
+  if (plan.residentWeight)
+    text += ", resident weight";
   return text;
 }
 

@@ -109,9 +109,10 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << "x" << k;
   if (m != 1 && m != 2)
     return emitError() << "the cluster along M must be 1 or 2, got " << m;
-  if (n != 1 && (n != 2 || schedule != Schedule::PingPong))
+  if (n != 1 && ((n != 2 && n != 4) || schedule != Schedule::PingPong))
     return emitError()
-           << "the cluster along N must be 1, or 2 with ping_pong, got " << n;
+           << "the cluster along N must be 1, or 2 or 4 with ping_pong, got "
+           << n;
   if (k != 1 &&
       ((k != 2 && k != 4 && k != 8) || schedule != Schedule::Cooperative))
     return emitError() << "the cluster along K must be 1, or 2, 4 or 8 with "

@@ -112,3 +112,59 @@ func.func @wide_tile_multicast(%x: tensor<?x192xbf16>, %w: tensor<64x192xbf16>) 
   %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<64x192xbf16>) outs(%e : tensor<?x64xbf16>) {transpose_weight, post_norm = #flashnorm.norm<rms, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [128, 64, 64], warps = [2, 1], stages = 2, cluster = [2, 1, 1]>} -> tensor<?x64xbf16>
   return %y : tensor<?x64xbf16>
 }
+
+func.func @gemm_resident(%x: tensor<?x192xbf16>, %w: tensor<96x192xbf16>) -> tensor<?x96xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x96xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<96x192xbf16>) outs(%e : tensor<?x96xbf16>) {transpose_weight, plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [128, 96, 64], warps = [2, 1], stages = 2, resident_weight>} -> tensor<?x96xbf16>
+  return %y : tensor<?x96xbf16>
+}
+
+func.func @wide_tile_resident(%x: tensor<?x192xbf16>, %w: tensor<192x64xbf16>) -> tensor<?x64xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x64xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<192x64xbf16>) outs(%e : tensor<?x64xbf16>) {post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 64, 64], warps = [1, 1], stages = 2, schedule = ping_pong, resident_weight>} -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
+}
+
+func.func @wide_tile_resident_cluster(%x: tensor<?x136xbf16>, %w: tensor<120x136xbf16>) -> tensor<?x120xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x136xbf16>
+  %e = tensor.empty(%m) : tensor<?x120xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x136xbf16>, tensor<120x136xbf16>) outs(%e : tensor<?x120xbf16>) {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 32, 64], warps = [1, 1], stages = 2, schedule = ping_pong, cluster = [1, 4, 1], resident_weight>} -> tensor<?x120xbf16>
+  return %y : tensor<?x120xbf16>
+}
+
+func.func @lazy_resident_cluster(%x: tensor<?x192xbf16>, %w: tensor<128x192xbf16>) -> tensor<?x128xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x128xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<128x192xbf16>) outs(%e : tensor<?x128xbf16>) {transpose_weight, pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = lazy_pre_norm, chip = "sm_90a", family = wgmma, tile = [64, 64, 64], warps = [1, 1], stages = 2, schedule = ping_pong, cluster = [1, 2, 1], resident_weight>} -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+
+func.func @gemm_tall(%x: tensor<?x192xbf16>, %w: tensor<192x96xbf16>) -> tensor<?x96xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x96xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<192x96xbf16>) outs(%e : tensor<?x96xbf16>) {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [256, 64, 64], warps = [2, 1], stages = 2, cluster = [2, 1, 1]>} -> tensor<?x96xbf16>
+  return %y : tensor<?x96xbf16>
+}
+
+func.func @wide_tile_tall(%x: tensor<?x136xbf16>, %w: tensor<96x136xbf16>, %r: tensor<?x96xbf16>) -> tensor<?x96xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x136xbf16>
+  %e = tensor.empty(%m) : tensor<?x96xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x136xbf16>, tensor<96x136xbf16>) residual(%r : tensor<?x96xbf16>) outs(%e : tensor<?x96xbf16>) {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [128, 96, 64], warps = [1, 1], stages = 2, schedule = ping_pong>} -> tensor<?x96xbf16>
+  return %y : tensor<?x96xbf16>
+}
+
+func.func @lazy_tall(%x: tensor<?x200xbf16>, %w: tensor<160x200xbf16>) -> tensor<?x160xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x200xbf16>
+  %e = tensor.empty(%m) : tensor<?x160xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x200xbf16>, tensor<160x200xbf16>) outs(%e : tensor<?x160xbf16>) {transpose_weight, pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = lazy_pre_norm, chip = "sm_90a", family = wgmma, tile = [256, 160, 64], warps = [2, 1], stages = 2>} -> tensor<?x160xbf16>
+  return %y : tensor<?x160xbf16>
+}

@@ -134,7 +134,9 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     `cluster` has the CTAs of a cluster along M (they share the columns of W,
     each loading a part for all), N (they share the rows of a `wide_tile`, whose
     columns are those of all their tiles) and K (they share a tile: each
-    multiplies a part of the depth); the default is `[1, 1, 1]`.
+    multiplies a part of the depth); the default is `[1, 1, 1]`. With
+    `resident_weight` (`wgmma`) a CTA keeps its columns of W in shared memory for
+    all its tiles, and the stages hold x alone.
 
     ```mlir
     #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma,
@@ -150,12 +152,13 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     "int64_t":$stages,
     DefaultValuedParameter<"::flashnorm::PlanSchedule",
                            "::flashnorm::PlanSchedule::Cooperative">:$schedule,
-    ArrayRefParameter<"int64_t">:$cluster);
+    ArrayRefParameter<"int64_t">:$cluster,
+    DefaultValuedParameter<"bool", "false">:$resident_weight);
   let assemblyFormat = [{
     `<` `strategy` `=` $strategy `,` `chip` `=` $chip `,`
         `family` `=` $family `,` `tile` `=` custom<Sizes>($tile) `,`
         `warps` `=` custom<Sizes>($warps) `,` `stages` `=` $stages
-        `` custom<Placement>($schedule, $cluster) `>`
+        `` custom<Placement>($schedule, $cluster, $resident_weight) `>`
   }];
   let genVerifyDecl = 1;
 }

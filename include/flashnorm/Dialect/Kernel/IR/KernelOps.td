@@ -141,11 +141,16 @@ def Kernel_LoadOp : Kernel_Op<"load", [HasParent<"PipelineOp">]> {
   let summary = "copies a box of global memory into a slot";
   let description = [{
     Elements outside of the array arrive as zeros.
+
+    What a `resident` load brings depends on the pipeline's index only: a CTA
+    that works on several tiles loads it under the first one, and keeps it for
+    all of them in shared memory of its own for each index.
   }];
   let arguments = (ins Arg<Kernel_Matrix, "", [MemRead]>:$source,
-    Index:$row, Index:$column, Arg<Kernel_SmemType, "", [MemWrite]>:$target);
+    Index:$row, Index:$column, Arg<Kernel_SmemType, "", [MemWrite]>:$target,
+    UnitAttr:$resident);
   let assemblyFormat = [{
-    $source `[` $row `,` $column `]` `to` $target attr-dict
+    $source `[` $row `,` $column `]` `to` $target (`resident` $resident^)? attr-dict
     `:` type($source) `,` type($target)
   }];
   let hasVerifier = 1;
