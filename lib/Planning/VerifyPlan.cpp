@@ -67,7 +67,8 @@ static int64_t estimateEpilogueRegisters(const Plan &plan,
 
 bool flashnorm::isResidualStaged(const Plan &plan, const Problem &problem) {
   int64_t elements = plan.tileM * llvm::alignTo(plan.tileN, 64);
-  return plan.family == Family::Wgmma &&
+  return plan.family == Family::Wgmma && plan.clusterK == 1 &&
+         sizeInBytes(problem.residualType) == 2 &&
          elements * 2 <= plan.stageElements() * sizeInBytes(problem.inputType);
 }
 
@@ -79,10 +80,7 @@ static int64_t estimateWgmmaEpilogueRegisters(const Plan &plan,
   bool isMasked = problem.n % (plan.tileN * plan.clusterN) != 0;
   bool spills = isMasked && problem.hasActivation && problem.hasResidual &&
                 accumulators >= 112;
-  // A residual of f32 is never staged.
-  bool readsResidual =
-      problem.hasResidual && (!isResidualStaged(plan, problem) ||
-                              problem.outputType == ElementType::F32);
+  bool readsResidual = problem.hasResidual && !isResidualStaged(plan, problem);
   if (plan.tileM > 64 * plan.warpsM) {
     bool isWide = problem.postNorm != Norm::None;
     spills |= accumulators > 128 && (isWide || readsResidual);

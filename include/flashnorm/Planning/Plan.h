@@ -58,12 +58,13 @@ struct Plan {
   Schedule schedule = Schedule::Cooperative;
   /// CTAs of a cluster, by what they share (Wgmma). Along M: the columns of W,
   /// for tiles below each other, of which each loads a part for all. Along N:
-  /// the rows of a wide tile; each has `tileN` of the columns. Along K: one
+  /// the rows of x; each has `tileN` of the columns, of which there are no
+  /// others. Along K: one
   /// tile; each multiplies a part of the depth.
   int64_t clusterM = 1, clusterN = 1, clusterK = 1;
   /// Wgmma: a CTA loads its columns of W once and keeps them in shared memory
   /// for all its tiles, so that stages hold x alone. All columns must be in the
-  /// tiles of one cluster.
+  /// tiles of one cluster, which has one CTA along M and K.
   bool residentWeight = false;
 
   /// Elements of a pipeline stage: a tile of x and one of W.

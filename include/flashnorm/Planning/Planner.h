@@ -69,7 +69,7 @@ private:
 PlanUsage computeUsage(const Plan &plan, const Problem &problem);
 
 /// Whether a residual comes through the pipeline, as one more stage of its
-/// tile: wgmma, where it fits. Elements of 16 bits are assumed.
+/// tile: wgmma, where it has 16 bits an element and fits.
 bool isResidualStaged(const Plan &plan, const Problem &problem);
 
 /// A fusion pays when it is at least as fast as the chain that it replaces,

@@ -40,6 +40,7 @@ struct Problem {
   int64_t k = 0;
   ElementType inputType = ElementType::BF16;  ///< of x and W
   ElementType outputType = ElementType::BF16; ///< of y
+  ElementType residualType = ElementType::BF16;
   /// W is stored [N,K] (K contiguous), as torch.nn.Linear keeps it.
   bool transposeWeight = false;
   /// Norm of x, without weight: the rows of x*W are scaled afterwards.
@@ -61,10 +62,10 @@ struct Problem {
 
   /// All fields, to compare and to order problems.
   auto tie() const {
-    return std::tie(m, n, k, inputType, outputType, transposeWeight, preNorm,
-                    postNorm, hasBias, hasResidual, hasActivation,
-                    hasNormWeight, hasNormBias, returnsSum, hasRowStride,
-                    preNormConsumers);
+    return std::tie(m, n, k, inputType, outputType, residualType,
+                    transposeWeight, preNorm, postNorm, hasBias, hasResidual,
+                    hasActivation, hasNormWeight, hasNormBias, returnsSum,
+                    hasRowStride, preNormConsumers);
   }
 };
 inline bool operator<(const Problem &a, const Problem &b) {

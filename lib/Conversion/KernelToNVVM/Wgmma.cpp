@@ -50,6 +50,10 @@ LogicalResult Wgmma::check(FuncOp func, PipelineOp pipeline) {
            << "wgmma needs 64 or 128 rows a warpgroup; the tile has "
            << config.getTileM() << " rows for " << config.getWarpsM()
            << " warpgroups";
+  if (rows == 128 && config.getWarpsN() > 1)
+    return func.emitOpError()
+           << "wgmma has tiles of 64 rows for warpgroups side by side, not of "
+              "128";
   if (rows == 128 && config.getClusterK() > 1)
     return func.emitOpError() << "wgmma shares tiles of 64 rows a warpgroup "
                                  "over a cluster, not of 128";
@@ -60,6 +64,11 @@ LogicalResult Wgmma::check(FuncOp func, PipelineOp pipeline) {
               "the tile has "
            << config.getTileN() << " columns for " << config.getWarpsN()
            << " warpgroups";
+  if (rows * columns > 128 * 160)
+    return func.emitOpError()
+           << "wgmma holds 160 accumulators a thread; the tile has " << rows
+           << "x" << columns << " for a warpgroup, " << rows * columns / 128
+           << " a thread";
   // A warpgroup's columns start at a block of 64 when B is [k][n].
   for (MmaOp mma : pipeline.getConsume().front().getOps<MmaOp>())
     if (!mma.getTransposeB() && columns % 64)

@@ -124,3 +124,53 @@ gpu.module @kernels {
     kernel.return
   }
 }
+
+// -----
+
+!a = !kernel.smem<128x64xbf16>
+!b = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<128x64>
+gpu.module @kernels {
+  // expected-error @below {{wgmma has tiles of 64 rows for warpgroups side by side, not of 128}}
+  kernel.func @rows_side_by_side(%x: memref<?x128xbf16>, %w: memref<64x128xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [128, 64, 64], warps = [1, 2]>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<64x128xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.return
+  }
+}
+
+// -----
+
+!a = !kernel.smem<128x64xbf16>
+!b = !kernel.smem<256x64xbf16>
+!acc = !kernel.acc<128x256>
+gpu.module @kernels {
+  // expected-error @below {{wgmma holds 160 accumulators a thread; the tile has 128x256 for a warpgroup, 256 a thread}}
+  kernel.func @accumulators(%x: memref<?x128xbf16>, %w: memref<256x128xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [128, 256, 64], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(256)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<256x128xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.return
+  }
+}

@@ -200,13 +200,35 @@ func.func @there_and_back(%x: tensor<8x64xf32>, %w: tensor<64x32xf32>, %b: tenso
 
 // -----
 
-// In other columns, it is another vector.
+// Rows of N elements, of which the type says nothing, are rows of N all the same.
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #v = affine_map<(d0, d1) -> (d1)>
-// CHECK-LABEL: func @other_columns(
+// CHECK-LABEL: func @rows_again(
+// CHECK:         flashnorm.matmul {{.*}} bias(%arg2 : {{.*}})
+// CHECK-NOT:     linalg.generic
+// CHECK:         return
+func.func @rows_again(%x: tensor<16x64xf32>, %w: tensor<64x8xf32>, %b: tensor<8xf32>, %e: tensor<16x8xf32>, %f: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<16x64xf32>, tensor<64x8xf32>) outs(%e : tensor<16x8xf32>) -> tensor<16x8xf32>
+  %c = tensor.collapse_shape %y [[0, 1]] : tensor<16x8xf32> into tensor<128xf32>
+  %g = tensor.expand_shape %c [[0, 1]] output_shape [16, 8] : tensor<128xf32> into tensor<16x8xf32>
+  %d = tensor.cast %g : tensor<16x8xf32> to tensor<?x?xf32>
+  %s = linalg.generic {indexing_maps = [#id, #v, #id], iterator_types = ["parallel", "parallel"]} ins(%d, %b : tensor<?x?xf32>, tensor<8xf32>) outs(%f : tensor<?x?xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %a = arith.addf %i, %j : f32
+    linalg.yield %a : f32
+  } -> tensor<?x?xf32>
+  return %s : tensor<?x?xf32>
+}
+
+// -----
+
+// A vector for rows of another length is none of N.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#v = affine_map<(d0, d1) -> (d1)>
+// CHECK-LABEL: func @other_rows(
 // CHECK:         flashnorm.matmul ins({{.*}}) outs(
 // CHECK:         linalg.generic
-func.func @other_columns(%x: tensor<16x64xf32>, %w: tensor<64x8xf32>, %b: tensor<16xf32>, %e: tensor<16x8xf32>, %f: tensor<8x16xf32>) -> tensor<8x16xf32> {
+func.func @other_rows(%x: tensor<16x64xf32>, %w: tensor<64x8xf32>, %b: tensor<16xf32>, %e: tensor<16x8xf32>, %f: tensor<8x16xf32>) -> tensor<8x16xf32> {
   %y = flashnorm.matmul ins(%x, %w : tensor<16x64xf32>, tensor<64x8xf32>) outs(%e : tensor<16x8xf32>) -> tensor<16x8xf32>
   %c = tensor.collapse_shape %y [[0, 1]] : tensor<16x8xf32> into tensor<128xf32>
   %d = tensor.expand_shape %c [[0, 1]] output_shape [8, 16] : tensor<128xf32> into tensor<8x16xf32>
@@ -237,4 +259,70 @@ func.func @unread_result(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %v: tens
     linalg.yield %a : f32
   } -> tensor<8x32xf32>
   return %s : tensor<8x32xf32>
+}
+
+// -----
+
+// What an op holds dies with it, and with that the second matmul's only reader.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#v = affine_map<(d0, d1) -> (d1)>
+// CHECK-LABEL: func @unread_region(
+// CHECK:         flashnorm.matmul ins(%arg0, %arg1 : {{.*}} -> tensor<8x32xbf16>
+// CHECK-NOT:     flashnorm.matmul
+// CHECK-NOT:     tensor.generate
+// CHECK:         return
+func.func @unread_region(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %v: tensor<64x32xbf16>, %b: tensor<32xf32>, %e: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %z = flashnorm.matmul ins(%x, %v : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %s = linalg.generic {indexing_maps = [#id, #v, #id], iterator_types = ["parallel", "parallel"]} ins(%z, %b : tensor<8x32xf32>, tensor<32xf32>) outs(%e : tensor<8x32xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %a = arith.addf %i, %j : f32
+    %c = math.sin %a : f32
+    linalg.yield %c : f32
+  } -> tensor<8x32xf32>
+  %u = tensor.generate {
+  ^bb0(%i: index, %j: index):
+    %a = tensor.extract %s[%i, %j] : tensor<8x32xf32>
+    tensor.yield %a : f32
+  } : tensor<8x32xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%y, %u : tensor<8x32xf32>, tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %a = arith.truncf %i : f32 to bf16
+    %c = arith.extf %a : bf16 to f32
+    %d = math.sin %c : f32
+    linalg.yield %d : f32
+  } -> tensor<8x32xf32>
+  return %t : tensor<8x32xf32>
+}
+
+// -----
+
+// tosa.identity may change what is known of a type.
+// CHECK-LABEL: func @identities(
+// CHECK:         %[[Y:.+]] = flashnorm.matmul {{.*}} residual(
+// CHECK:         tosa.identity
+// CHECK-NOT:     unrealized_conversion_cast
+func.func @identities(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %r: tensor<?x32xf32>, %e: tensor<?x32xf32>) -> tensor<8x32xf32> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %i = tosa.identity %y : (tensor<?x32xf32>) -> tensor<?x32xf32>
+  %s = arith.addf %i, %r : tensor<?x32xf32>
+  %j = tosa.identity %s : (tensor<?x32xf32>) -> tensor<8x32xf32>
+  return %j : tensor<8x32xf32>
+}
+
+// -----
+
+// In code that is never reached, values may depend on themselves.
+// CHECK-LABEL: func @never_reached(
+func.func private @use(tensor<?x8xf32>)
+func.func @never_reached(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %y : tensor<8x32xf32>
+^bb1:
+  %c0 = arith.constant 0 : index
+  %a = linalg.exp ins(%a : tensor<?x8xf32>) outs(%a : tensor<?x8xf32>) -> tensor<?x8xf32>
+  %d = tensor.dim %a, %c0 : tensor<?x8xf32>
+  %f = tensor.empty(%d) : tensor<?x8xf32>
+  func.call @use(%f) : (tensor<?x8xf32>) -> ()
+  cf.br ^bb1
 }

@@ -142,3 +142,22 @@ func.func @unread_result(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %v: tens
   } -> tensor<8x32xf8E4M3FN>
   return %q : tensor<8x32xf8E4M3FN>
 }
+
+// -----
+
+// Behind a norm; what reads its result, too, is read by nobody.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func @dead_reader(
+// CHECK:         flashnorm.matmul {{.*}} outs({{.*}} : tensor<8x32xf8E4M3FN>) {post_norm
+// CHECK-NOT:     linalg.generic
+// CHECK:         return
+func.func @dead_reader(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %e: tensor<8x32xf32>, %o: tensor<8x32xf8E4M3FN>) -> tensor<8x32xf8E4M3FN> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<8x32xf32>) {post_norm = #flashnorm.norm<rms, eps = 1.0e-5>} -> tensor<8x32xf32>
+  %dead = linalg.exp ins(%y : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %q = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<8x32xf32>) outs(%o : tensor<8x32xf8E4M3FN>) {
+  ^bb0(%i: f32, %out: f8E4M3FN):
+    %0 = arith.truncf %i : f32 to f8E4M3FN
+    linalg.yield %0 : f8E4M3FN
+  } -> tensor<8x32xf8E4M3FN>
+  return %q : tensor<8x32xf8E4M3FN>
+}

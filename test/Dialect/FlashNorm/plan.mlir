@@ -1,6 +1,6 @@
 // RUN: flashnorm-opt %s --flashnorm-plan="chip=sm_80" --flashnorm-verify-plan \
 // RUN:   --verify-roundtrip | FileCheck %s --check-prefixes=CHECK,SM80
-// RUN: flashnorm-opt %s --flashnorm-plan="chip=sm_90a" --flashnorm-verify-plan \
+// RUN: flashnorm-opt %s --flashnorm-plan="chip=sm_90a" --flashnorm-verify-plan --verify-roundtrip \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,SM90A
 // RUN: flashnorm-opt %s --flashnorm-plan="chip=sm_100a family=tcgen05" \
 // RUN:   --flashnorm-verify-plan --remarks-filter="flashnorm-plan" \

@@ -561,3 +561,19 @@ func.func @some_of_the_columns_in_a_cluster(
       -> tensor<?x256xbf16>
   return %y : tensor<?x256xbf16>
 }
+
+// -----
+
+func.func @residual_that_is_not_staged(
+    %x: tensor<?x256xbf16>, %w: tensor<256x128xbf16>, %r: tensor<?x128xf32>,
+    %init: tensor<?x128xbf16>) -> tensor<?x128xbf16> {
+  // expected-error @below {{plan cannot run: needs about 256 registers in a thread; two consumer warpgroups of wgmma have 232}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x128xbf16>)
+      residual(%r : tensor<?x128xf32>) outs(%init : tensor<?x128xbf16>)
+      {post_norm = #flashnorm.norm<rms, eps = 1.0e-05>,
+       plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma,
+                              tile = [128, 128, 64], warps = [1, 1], stages = 2,
+                              schedule = ping_pong>}
+      -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}

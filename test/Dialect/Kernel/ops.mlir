@@ -35,8 +35,8 @@ kernel.func @all_ops(%x: memref<?x128xf16>, %w: memref<128x64xf16>,
   ^bb0(%k: index, %a: !slot, %b: !slot):
     // CHECK: kernel.load %[[X]][%[[ROW]], %[[K]]] to %[[A]] : memref<?x128xf16>, <64x64xf16>
     kernel.load %x[%row, %k] to %a : memref<?x128xf16>, !slot
-    // CHECK: kernel.load %[[W]][%[[K]], %[[COLUMN]]] to %[[B]] : memref<128x64xf16>, <64x64xf16>
-    kernel.load %w[%k, %column] to %b : memref<128x64xf16>, !slot
+    // CHECK: kernel.load %[[W]][%[[K]], %[[COLUMN]]] to %[[B]] resident : memref<128x64xf16>, <64x64xf16>
+    kernel.load %w[%k, %column] to %b resident : memref<128x64xf16>, !slot
     // CHECK: kernel.yield{{$}}
     kernel.yield
   // CHECK: } consume {

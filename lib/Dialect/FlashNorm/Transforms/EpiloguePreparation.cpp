@@ -24,10 +24,12 @@ using namespace mlir;
 using namespace flashnorm;
 
 static bool isTosaEpilogueOp(Operation *op) {
+  // Upstream puts the operand in its place.
+  if (auto identity = dyn_cast<tosa::IdentityOp>(op))
+    return identity.getInput1().getType() == identity.getType();
   // Some lack the trait.
   return op->hasTrait<OpTrait::tosa::TosaElementwiseOperator>() ||
-         isa<tosa::CastOp, tosa::IdentityOp, tosa::MulOp, tosa::NegateOp,
-             tosa::ReshapeOp>(op);
+         isa<tosa::CastOp, tosa::MulOp, tosa::NegateOp, tosa::ReshapeOp>(op);
 }
 
 /// `op` computes each element of its result from elements at that position, or
@@ -47,7 +49,7 @@ static bool keepsElements(Operation *op) {
 static llvm::SetVector<Value> findEpilogues(func::FuncOp function) {
   llvm::SetVector<Value> values;
   function.walk([&](MatmulOp op) {
-    // What has one of these takes in nothing behind it.
+    // What has one of these takes in nothing behind it but a quantization.
     if (op.hasPureTensorSemantics() && !op.getPlan() && !op.getPostNorm() &&
         !op.getOutputScale() && !op.getSaturate() && op.getInits().size() == 1)
       values.insert(op.getResults()[0]);
@@ -104,10 +106,10 @@ private:
 } // namespace
 
 SizeSources::Dimension SizeSources::find(Dimension dimension) {
-  SmallVector<Dimension> path;
-  while (!known.contains(dimension)) {
+  // A set, since code that is never reached may be a circle.
+  llvm::SmallSetVector<Dimension, 8> path;
+  while (!known.contains(dimension) && path.insert(dimension)) {
     auto [tensor, dim] = dimension;
-    path.push_back(dimension);
     if (!cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim) ||
         tensor.getDefiningOp<tensor::ExpandShapeOp>())
       break;
@@ -192,9 +194,11 @@ static void readAsInput(RewriterBase &rewriter, linalg::GenericOp op) {
 
 void flashnorm::prepareEpilogues(func::FuncOp function) {
   llvm::SetVector<Value> epilogues = findEpilogues(function);
-  if (epilogues.empty())
-    return;
   IRRewriter rewriter(function.getContext());
+  if (epilogues.empty()) {
+    (void)runRegionDCE(rewriter, function->getRegions());
+    return;
+  }
   // What follows a choice is reached once it is decided, by where sizes come
   // from; what has no pattern is left each time.
   bool converted = false;

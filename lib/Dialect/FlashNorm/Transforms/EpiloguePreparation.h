@@ -18,8 +18,8 @@ namespace flashnorm {
 ///  - inits that are only overwritten, as convert-elementwise-to-linalg takes
 ///    them from an operand, become new tensors: they are no use of the result;
 ///  - inits that elementwise ops read become inputs;
-///  - what nobody reads is erased.
-/// Exact.
+///  - sizes are asked for where they come from, in all of the function.
+/// What nobody reads is erased in any case. Exact.
 void prepareEpilogues(mlir::func::FuncOp function);
 
 } // namespace flashnorm

@@ -15,16 +15,6 @@ using namespace flashnorm;
 // Reshapes between the matmul and the op that the epilogue ends in
 //===----------------------------------------------------------------------===//
 
-bool flashnorm::keepsLastDimension(Operation *reshape) {
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape))
-    return !expand.getReassociationIndices().empty() &&
-           expand.getReassociationIndices().back().size() == 1;
-  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(reshape))
-    return !collapse.getReassociationIndices().empty() &&
-           collapse.getReassociationIndices().back().size() == 1;
-  return isa<tensor::CastOp>(reshape);
-}
-
 RankedTensorType flashnorm::withElementType(Value value, Type elementType) {
   auto type = cast<RankedTensorType>(value.getType());
   return RankedTensorType::get(type.getShape(), elementType);

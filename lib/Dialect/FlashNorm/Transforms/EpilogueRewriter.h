@@ -15,9 +15,6 @@
 
 namespace flashnorm {
 
-/// The last dimension stays a dimension of its own.
-bool keepsLastDimension(mlir::Operation *reshape);
-
 /// The type of `value` with another element type.
 mlir::RankedTensorType withElementType(mlir::Value value,
                                        mlir::Type elementType);

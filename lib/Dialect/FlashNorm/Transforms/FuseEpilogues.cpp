@@ -254,10 +254,9 @@ static std::optional<Step> findStep(MatmulOp matmul, bool preserveRounding,
   SmallVector<Operation *> reshapes;
   step.ops.insert(add);
   traceReshapes(add.getResult(), result, step.ops, reshapes);
-  // Elements stay in their order, so equal sizes mean equal columns.
-  if ((!shape.empty() && shape.back() == matmul.getN()) ||
-      llvm::all_of(reshapes, keepsLastDimension))
-    step.bias = asBias(addend, matmul.getN());
+  // Whatever the reshapes: elements stay in their order, so that rows of N
+  // elements are the same rows again.
+  step.bias = asBias(addend, matmul.getN());
   if (step.bias && activationFits && !matmul.getBias()) {
     step.name = "bias";
   } else if ((step.residual = asResidual(addend, shape))) {
@@ -283,8 +282,10 @@ static std::optional<Step> findStep(MatmulOp matmul, bool preserveRounding,
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-static MatmulOp apply(RewriterBase &rewriter, MatmulOp matmul, const Step &step,
-                      linalg::LinalgOp endOp, bool preserveRounding) {
+/// Returns the new matmul; null where nobody reads it and it is gone.
+static MatmulOp apply(RewriterBase &rewriter, LiveOps &live, MatmulOp matmul,
+                      const Step &step, linalg::LinalgOp endOp,
+                      bool preserveRounding) {
   Value result = matmul.getResults()[0];
   SmallVector<Operation *> reshapes;
   traceReshapes(step.end, result, step.ops, reshapes);
@@ -318,8 +319,9 @@ static MatmulOp apply(RewriterBase &rewriter, MatmulOp matmul, const Step &step,
   for (Operation *op : step.ops)
     dead.push_back(op->getParentOp());
   dead.push_back(matmul);
+  live.ops.insert(fused);
   replaceEnd(rewriter, endOp, step.end, value, dead);
-  return fused;
+  return live.take(fused) ? fused : MatmulOp();
 }
 
 namespace {
@@ -338,14 +340,15 @@ struct FuseEpilogues : ::flashnorm::impl::FuseEpiloguesPassBase<FuseEpilogues> {
         matmuls.push_back(op);
     });
     // The op that a step ends in may alone have used another matmul.
-    ErasedOps erased;
-    IRRewriter rewriter(&getContext(), &erased);
+    LiveOps live;
+    live.ops.insert(matmuls.begin(), matmuls.end());
+    IRRewriter rewriter(&getContext(), &live);
     for (MatmulOp matmul : matmuls)
-      if (!erased.ops.contains(matmul))
-        fuse(rewriter, matmul);
+      if (live.take(matmul))
+        fuse(rewriter, live, matmul);
   }
 
-  void fuse(RewriterBase &rewriter, MatmulOp matmul) {
+  void fuse(RewriterBase &rewriter, LiveOps &live, MatmulOp matmul) {
     Location loc = matmul.getLoc();
     SmallVector<std::string> names;
     std::string reason;
@@ -365,8 +368,10 @@ struct FuseEpilogues : ::flashnorm::impl::FuseEpiloguesPassBase<FuseEpilogues> {
         ++activations;
       else
         ++roundings;
-      matmul = apply(rewriter, matmul, *step, endOp, preserveRounding);
+      matmul = apply(rewriter, live, matmul, *step, endOp, preserveRounding);
       names.push_back(step->name);
+      if (!matmul)
+        break;
     }
     if (!names.empty())
       remark::passed(loc, remarkOpts("EpilogueFused"))

@@ -214,9 +214,10 @@ void FuseGlu::runOnOperation() {
   SmallVector<arith::MulFOp> products;
   getOperation().walk([&](arith::MulFOp op) { products.push_back(op); });
   // A fusion erases the products of its activation.
-  ErasedOps erased;
-  IRRewriter rewriter(&getContext(), &erased);
+  LiveOps live;
+  live.ops.insert(products.begin(), products.end());
+  IRRewriter rewriter(&getContext(), &live);
   for (arith::MulFOp product : products)
-    if (!erased.ops.contains(product))
+    if (live.take(product))
       visit(rewriter, product, *newLayout);
 }

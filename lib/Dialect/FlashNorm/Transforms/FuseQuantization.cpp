@@ -336,15 +336,16 @@ void FuseQuantization::runOnOperation() {
       matmuls.push_back(op);
   });
   // The op that the last step is in may alone have used another matmul.
-  ErasedOps erased;
-  IRRewriter rewriter(&getContext(), &erased);
+  LiveOps live;
+  live.ops.insert(matmuls.begin(), matmuls.end());
+  IRRewriter rewriter(&getContext(), &live);
   auto options = [&](StringRef name) {
     return remark::RemarkOpts::name(name)
         .category("flashnorm-fuse-quantization")
         .function(getOperation().getSymName());
   };
   for (MatmulOp matmul : matmuls) {
-    if (erased.ops.contains(matmul))
+    if (!live.take(matmul))
       continue;
     Walk walk(matmul, preserveRounding);
     std::string reason = walk.run();

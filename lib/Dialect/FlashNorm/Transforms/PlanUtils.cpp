@@ -100,6 +100,8 @@ FailureOr<Problem> flashnorm::getProblem(MatmulOp op, std::string &reason) {
   problem.k = op.getK();
   problem.inputType = *getPlannerType(op.getInput().getType());
   problem.outputType = *getPlannerType(op.getInits().front().getType());
+  if (op.getResidual())
+    problem.residualType = *getPlannerType(op.getResidual().getType());
   problem.transposeWeight = op.getTransposeWeight();
   problem.preNorm = getNorm(op.getPreNorm());
   problem.postNorm = getNorm(op.getPostNorm());

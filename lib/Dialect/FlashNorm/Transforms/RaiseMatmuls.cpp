@@ -151,10 +151,11 @@ struct RaiseMatmuls : ::flashnorm::impl::RaiseMatmulsPassBase<RaiseMatmuls> {
         candidates.push_back(op);
     });
     // The op behind a contraction may alone have used another one.
-    ErasedOps erased;
-    IRRewriter rewriter(&getContext(), &erased);
+    LiveOps live;
+    live.ops.insert(candidates.begin(), candidates.end());
+    IRRewriter rewriter(&getContext(), &live);
     for (Operation *op : candidates) {
-      if (erased.ops.contains(op))
+      if (!live.take(op))
         continue;
       ++found;
       Location loc = op->getLoc();

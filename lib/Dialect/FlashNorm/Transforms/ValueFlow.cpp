@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace flashnorm;
@@ -317,8 +318,11 @@ void flashnorm::eraseIfDead(RewriterBase &rewriter, ArrayRef<Operation *> ops) {
     Operation *op = worklist.pop_back_val();
     if (erased.contains(op) || !isOpTriviallyDead(op))
       continue;
-    for (Value operand : op->getOperands())
-      if (Operation *producer = operand.getDefiningOp())
+    llvm::SetVector<Value> used;
+    getUsedValuesDefinedAbove(op->getRegions(), used);
+    used.insert(op->operand_begin(), op->operand_end());
+    for (Value value : used)
+      if (Operation *producer = value.getDefiningOp())
         worklist.push_back(producer);
     erased.insert(op);
     rewriter.eraseOp(op);

@@ -73,11 +73,14 @@ stepToSameSize(mlir::Value tensor, int64_t dim);
 /// The scalar in `result`'s linalg op that becomes the elements of `result`.
 mlir::Value getYielded(mlir::OpResult result);
 
-/// The ops that a rewriter has erased, for those that go through a list of ops
-/// while ops are erased, as by `eraseIfDead`.
-struct ErasedOps : mlir::RewriterBase::Listener {
+/// Which of some ops are still there, for those that go through a list of ops
+/// while others are erased, as by `eraseIfDead`. Memory is used again: a new op
+/// may be where an erased one was.
+struct LiveOps : mlir::RewriterBase::Listener {
   llvm::DenseSet<mlir::Operation *> ops;
-  void notifyOperationErased(mlir::Operation *op) override { ops.insert(op); }
+  void notifyOperationErased(mlir::Operation *op) override { ops.erase(op); }
+  /// Forgets `op`; whether it was still there.
+  bool take(mlir::Operation *op) { return ops.erase(op); }
 };
 
 /// Erases `ops` where they are dead, and then what only they used.

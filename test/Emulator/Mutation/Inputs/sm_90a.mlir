@@ -1,5 +1,6 @@
 // One function for each kind of plan, with tiles and stages so small that rings wrap
-// and persistent CTAs have several tiles at a few hundred rows.
+// and persistent CTAs have several tiles at a few hundred rows (those of 128 rows and
+// more at a thousand).
 
 func.func @gemm_cooperative(%x: tensor<?x192xbf16>, %w: tensor<128x192xbf16>) -> tensor<?x128xbf16> {
   %c0 = arith.constant 0 : index
@@ -153,12 +154,20 @@ func.func @gemm_tall(%x: tensor<?x192xbf16>, %w: tensor<192x96xbf16>) -> tensor<
   return %y : tensor<?x96xbf16>
 }
 
-func.func @wide_tile_tall(%x: tensor<?x136xbf16>, %w: tensor<96x136xbf16>, %r: tensor<?x96xbf16>) -> tensor<?x96xbf16> {
+func.func @wide_tile_tall(%x: tensor<?x136xbf16>, %w: tensor<64x136xbf16>, %r: tensor<?x64xbf16>) -> (tensor<?x64xbf16>, tensor<?x64xbf16>) {
   %c0 = arith.constant 0 : index
   %m = tensor.dim %x, %c0 : tensor<?x136xbf16>
-  %e = tensor.empty(%m) : tensor<?x96xbf16>
-  %y = flashnorm.matmul ins(%x, %w : tensor<?x136xbf16>, tensor<96x136xbf16>) residual(%r : tensor<?x96xbf16>) outs(%e : tensor<?x96xbf16>) {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [128, 96, 64], warps = [1, 1], stages = 2, schedule = ping_pong>} -> tensor<?x96xbf16>
-  return %y : tensor<?x96xbf16>
+  %e = tensor.empty(%m) : tensor<?x64xbf16>
+  %y:2 = flashnorm.matmul ins(%x, %w : tensor<?x136xbf16>, tensor<64x136xbf16>) residual(%r : tensor<?x64xbf16>) outs(%e, %e : tensor<?x64xbf16>, tensor<?x64xbf16>) {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [128, 64, 64], warps = [1, 1], stages = 2, schedule = ping_pong>} -> tensor<?x64xbf16>, tensor<?x64xbf16>
+  return %y#0, %y#1 : tensor<?x64xbf16>, tensor<?x64xbf16>
+}
+
+func.func @wide_tile_tall_cluster(%x: tensor<?x136xbf16>, %w: tensor<64x136xbf16>) -> tensor<?x64xf32> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x136xbf16>
+  %e = tensor.empty(%m) : tensor<?x64xf32>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x136xbf16>, tensor<64x136xbf16>) outs(%e : tensor<?x64xf32>) {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [128, 32, 64], warps = [1, 1], stages = 2, schedule = ping_pong, cluster = [1, 2, 1], resident_weight>} -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
 }
 
 func.func @lazy_tall(%x: tensor<?x200xbf16>, %w: tensor<160x200xbf16>) -> tensor<?x160xbf16> {

@@ -83,8 +83,8 @@ def Kernel_ConfigAttr : Kernel_Attr<"Config", "config"> {
     may be above 1:
     - M (1 or 2): their tiles are below each other, and each loads a part of the
       columns' slots for all of them (multicast);
-    - N (1, or 2 with `ping_pong`): they have the tiles of one row of tiles and
-      add up their row sums;
+    - N (1, or 2 or 4 with `ping_pong`): they have the tiles of one row of tiles;
+      a `kernel.row_combine` adds up the sums of all of them;
     - K (1, 2, 4 or 8, with `cooperative`): they share one tile. Each runs a part
       of the pipeline's steps, the results are added up, and each runs the
       epilogue of a part of the slices.
