@@ -312,6 +312,39 @@ func.func @identities(%x: tensor<?x64xbf16>, %w: tensor<64x32xbf16>, %r: tensor<
 
 // -----
 
+// Upstream has no arith for a cast from f16 to bf16: what follows one stays.
+// CHECK-LABEL: func @cast_of_same_width(
+// CHECK:         flashnorm.matmul {{.*}} bias(%arg2 : {{.*}}) outs
+// CHECK-NEXT:    tosa.cast {{.*}} -> tensor<8x32xbf16>
+// CHECK-NEXT:    tosa.add
+func.func @cast_of_same_width(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %b: tensor<1x32xf16>, %c: tensor<1x32xbf16>, %e: tensor<8x32xf16>) -> tensor<8x32xbf16> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<8x32xf16>) -> tensor<8x32xf16>
+  %s = tosa.add %y, %b : (tensor<8x32xf16>, tensor<1x32xf16>) -> tensor<8x32xf16>
+  %i = tosa.cast %s : (tensor<8x32xf16>) -> tensor<8x32xbf16>
+  %t = tosa.add %i, %c : (tensor<8x32xbf16>, tensor<1x32xbf16>) -> tensor<8x32xbf16>
+  return %t : tensor<8x32xbf16>
+}
+
+// -----
+
+// The type of a result states its sizes, whatever output_shape states.
+// CHECK-LABEL: func @wrong_output_shape(
+// CHECK:         %[[Y:.+]] = flashnorm.matmul {{.*}} bias(%arg2 : {{.*}}) outs
+// CHECK-NEXT:    return %[[Y]]
+func.func @wrong_output_shape(%x: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %b: tensor<32xf32>, %e: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x32xbf16>) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %c = tensor.collapse_shape %y [[0, 1]] : tensor<8x32xf32> into tensor<256xf32>
+  %s = tensor.expand_shape %c [[0, 1]] output_shape [9, 32] : tensor<256xf32> into tensor<8x32xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<32xf32>) outs(%s : tensor<8x32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %a = arith.addf %o, %i : f32
+    linalg.yield %a : f32
+  } -> tensor<8x32xf32>
+  return %t : tensor<8x32xf32>
+}
+
+// -----
+
 // In code that is never reached, values may depend on themselves.
 // CHECK-LABEL: func @never_reached(
 func.func private @use(tensor<?x8xf32>)

@@ -27,9 +27,15 @@ static bool isTosaEpilogueOp(Operation *op) {
   // Upstream puts the operand in its place.
   if (auto identity = dyn_cast<tosa::IdentityOp>(op))
     return identity.getInput1().getType() == identity.getType();
+  // f16 to bf16 and the like: upstream would write an arith op that is invalid.
+  if (auto cast = dyn_cast<tosa::CastOp>(op)) {
+    auto from = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getInput()));
+    auto to = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getType()));
+    return !from || !to || from == to || from.getWidth() != to.getWidth();
+  }
   // Some lack the trait.
   return op->hasTrait<OpTrait::tosa::TosaElementwiseOperator>() ||
-         isa<tosa::CastOp, tosa::MulOp, tosa::NegateOp, tosa::ReshapeOp>(op);
+         isa<tosa::MulOp, tosa::NegateOp, tosa::ReshapeOp>(op);
 }
 
 /// `op` computes each element of its result from elements at that position, or
@@ -131,7 +137,7 @@ OpFoldResult SizeSources::get(OpBuilder &builder, Location loc, Value tensor,
   if (auto empty = tensor.getDefiningOp<tensor::EmptyOp>())
     return empty.getMixedSizes()[dim];
   if (auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>())
-    return expand.getMixedOutputShape()[dim];
+    return getOutputShape(expand)[dim];
   return tensor::getMixedSize(builder, loc, tensor, dim);
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EpilogueRewriter.h"
+#include "ValueFlow.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -40,7 +41,7 @@ Value flashnorm::replay(RewriterBase &rewriter, Location loc, Value value,
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape))
       value = tensor::ExpandShapeOp::create(rewriter, loc, type, value,
                                             expand.getReassociationIndices(),
-                                            expand.getMixedOutputShape());
+                                            getOutputShape(expand));
     else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(reshape))
       value = tensor::CollapseShapeOp::create(
           rewriter, loc, type, value, collapse.getReassociationIndices());

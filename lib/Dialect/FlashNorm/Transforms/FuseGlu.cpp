@@ -74,7 +74,7 @@ static Value reshapeRows(RewriterBase &rewriter, Location loc, Value value,
     shape.back() = type.getShape().back();
     auto newType = RankedTensorType::get(shape, type.getElementType());
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape)) {
-      SmallVector<OpFoldResult> sizes = expand.getMixedOutputShape();
+      SmallVector<OpFoldResult> sizes = getOutputShape(expand);
       sizes.back() = rewriter.getIndexAttr(shape.back());
       value = tensor::ExpandShapeOp::create(rewriter, loc, newType, value,
                                             expand.getReassociationIndices(),

@@ -189,7 +189,7 @@ static bool isSizeOf(OpFoldResult size, Value tensor, int64_t dim) {
   }
   SmallVector<OpFoldResult> sizes;
   if (auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>())
-    sizes = expand.getMixedOutputShape();
+    sizes = getOutputShape(expand);
   if (auto matmul = tensor.getDefiningOp<MatmulOp>())
     if (auto empty = matmul.getInits()[0].getDefiningOp<tensor::EmptyOp>())
       sizes = empty.getMixedSizes();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LeadingReshapes.h"
+#include "ValueFlow.h"
 
 using namespace mlir;
 using namespace flashnorm;
@@ -58,7 +59,7 @@ Value flashnorm::applyReshapes(OpBuilder &builder, Location loc, Value value,
       value = tensor::ExpandShapeOp::create(
           builder, loc, type, value,
           cast<tensor::ExpandShapeOp>(op).getReassociationIndices(),
-          cast<tensor::ExpandShapeOp>(op).getMixedOutputShape());
+          getOutputShape(cast<tensor::ExpandShapeOp>(op)));
   }
   return value;
 }

@@ -133,7 +133,7 @@ Size Sizes::find(Value tensor, int64_t dim, unsigned depth) {
   if (auto empty = tensor.getDefiningOp<tensor::EmptyOp>())
     return get(empty.getMixedSizes()[dim], depth);
   if (auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>())
-    return get(expand.getMixedOutputShape()[dim], depth);
+    return get(getOutputShape(expand)[dim], depth);
   if (auto before = stepToSameSize(tensor, dim))
     return get(before->first, before->second, depth);
   return {std::nullopt, tensor, dim};

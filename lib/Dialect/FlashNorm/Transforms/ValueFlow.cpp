@@ -145,6 +145,16 @@ flashnorm::stepToSameSize(Value tensor, int64_t dim) {
   return std::make_pair(collapse.getSrc(), *source);
 }
 
+SmallVector<OpFoldResult> flashnorm::getOutputShape(tensor::ExpandShapeOp op) {
+  SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
+  auto type = cast<RankedTensorType>(op.getType());
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    if (!type.isDynamicDim(dim))
+      size = IntegerAttr::get(IndexType::get(op.getContext()),
+                              type.getDimSize(dim));
+  return sizes;
+}
+
 //===----------------------------------------------------------------------===//
 // Scalars of linalg ops
 //===----------------------------------------------------------------------===//
