@@ -28,44 +28,50 @@ static constexpr double loadLatency = 1000;  // clocks from issue to arrival
 static constexpr double stageOverhead = 40;  // clocks to pass a stage on
 static constexpr double startOfKernel = 2.0; // microseconds, launch to launch
 static constexpr double barrierLatency = 100;
-/// TMA: a row of a box beyond the end of its array, in rows of 128 bytes.
-static constexpr double paddingRowCost = 3;
+/// Clocks of a persistent CTA before its first MMA and after its last store,
+/// beyond what an empty kernel takes (fitted on sm_90a with what is below).
+static constexpr double startOfCTA = 5000;
+/// TMA: a row of a box beyond the end of its array, in rows of 128 bytes; the
+/// clocks that a row takes more that ends within its box (W [K,N] of 40
+/// columns: 64x64 tiles take 15.4 us, with W [N,K] 12.4).
+static constexpr double paddingRowCost = 3.5, partialRowClocks = 3.4;
 /// What a single SM gets of L2 at most, over its share when all SMs work
-/// (measured on sm_90a: 1.7 to 1.9).
-static constexpr double maxL2Share = 1.75;
+/// (measured on sm_90a: 1.7 to 1.9; fitted with what is below).
+static constexpr double maxL2Share = 1.45;
 /// Clocks of a stage of one wgmma warpgroup that works alone, from the arrival
 /// of the data to the release of the stage before, and what statistics of x add
 /// (measured with 64x64 tiles: about 400 in all).
-static constexpr double wgmmaStageLatency = 150, statisticsLatency = 230;
+static constexpr double wgmmaStageLatency = 135, statisticsLatency = 230;
 /// Two MMAs one after the other that read the same B: what such a read counts
 /// for (128x128 tiles of one warpgroup were measured 1 to 3 % faster than
 /// 64x256, with 75 and 62 % of the time for reads).
 static constexpr double repeatedRead = 0.8;
 /// From the row sums of a CTA to those of its cluster, for each doubling of it.
-static constexpr double exchangeLatency = 500;
+static constexpr double exchangeLatency = 400;
 /// Share of the shorter one of computation and memory that does not overlap,
 /// where 64 KB of x or more are under way on an SM.
-static constexpr double exposedAt64KB = 0.084;
+static constexpr double exposedAt64KB = 0.1;
 /// What is under way counts for more where the ring never stands still, as
-/// under the epilogues of ping_pong. Any value above 1.4 ranks 49 measured
-/// plans for rows of 128 to 512 columns right on sm_90a.
-static constexpr double steadyRing = 1.6;
+/// under the epilogues of ping_pong.
+static constexpr double steadyRing = 1.15;
 /// What L2 delivers takes this share of its time from device memory's traffic
 /// and from the tensor cores, however well it is hidden (0.02 to 0.05 rank the
 /// same plans right).
 static constexpr double exposedL2 = 0.03;
 
-/// From the last MMA of a tile that CTAs share to their sum, for each CTA but
-/// one, and what an SM sends to another one meanwhile.
-static constexpr double splitKLatency = 1150;
-static constexpr double clusterBytesPerClock = 32;
+/// From the last MMA of a tile that CTAs share to their sum: in all, for each
+/// CTA but one, and what an SM sends to another one meanwhile.
+static constexpr double splitKStart = 1100, splitKLatency = 450;
+static constexpr double clusterBytesPerClock = 24;
 
 /// CTAs that load for each other wait for each other, the more often, the
 /// closer memory is to its limit: that much more of the shorter one shows.
 /// Measured: from 7 % faster where computation takes twice as long as memory
 /// (L2 has less to do, and the clock is higher) to 6 % slower where they are
 /// even.
-static constexpr double exposedByMulticast = 0.046;
+static constexpr double exposedByMulticast = 0.06;
+/// Clocks until two CTAs that load for each other are both there.
+static constexpr double multicastLatency = 600;
 
 static int64_t getRows(const Problem &problem) {
   return std::max<int64_t>(1, problem.m.value_or(assumedRows));
@@ -86,22 +92,21 @@ static int64_t getOccupancy(const PlanUsage &usage, const TargetInfo &target) {
 
 /// What fetching a row of 128 bytes with TMA takes of L2, 1 where all rows are
 /// aligned to 128 bytes: most others touch two lines, and where the pitch is an
-/// odd multiple of 16 bytes, five sectors. Measured on sm_90a with all SMs at
-/// it: 1.6, 3.0 and 4.0 clocks for pitches of 128, 32 and 16 bytes.
+/// odd multiple of 16 bytes, five sectors (measured on sm_90a with all SMs at
+/// it: 1.6, 3.0 and 4.0 clocks for pitches of 128, 32 and 16 bytes).
 static double getRowCost(int64_t elements, ElementType type) {
   int64_t pitch = elements * sizeInBytes(type);
   if (pitch % 128 == 0)
     return 1;
   if (pitch % 64 == 0)
-    return 1.5;
-  return pitch % 32 == 0 ? 1.9 : 2.5;
+    return 1.4;
+  return pitch % 32 == 0 ? 1.9 : 2.25;
 }
 
-/// Clocks that an SM takes at least for a row of 128 bytes that TMA brings, its
-/// own or by multicast, however few SMs are at it. Measured on sm_90a for
-/// pitches of 32 and 16 bytes.
+/// Clocks that an SM takes at least for a row of 128 bytes that TMA brings,
+/// however few SMs are at it. Fitted on sm_90a for pitches of 32 and 16 bytes.
 static double getTmaRowClocks(int64_t elements, ElementType type) {
-  return elements * sizeInBytes(type) % 128 == 0 ? 0.9 : 2.4;
+  return elements * sizeInBytes(type) % 128 == 0 ? 0.9 : 1.4;
 }
 
 /// Mean cost of the rows of a box along a dimension of `size`, which is covered
@@ -115,14 +120,24 @@ static double getBoxRowCost(int64_t size, int64_t box, double rowCost) {
 /// Bytes that the part of W in one step asks of L2, weighted with what their
 /// rows cost. TMA only.
 static double getWeightL2Bytes(const Plan &plan, const Problem &problem) {
-  // W [N,K] has rows like x; W [K,N] has boxes of 64 columns.
-  int64_t pitch = problem.transposeWeight ? problem.k : problem.n;
-  int64_t columns =
-      problem.transposeWeight ? problem.n : llvm::alignTo(problem.n, 64);
-  double row = getBoxRowCost(columns, plan.tileN * plan.clusterN,
-                             getRowCost(pitch, problem.inputType));
-  return plan.tileN * row / plan.clusterM * plan.tileK *
-         sizeInBytes(problem.inputType);
+  int64_t columns = plan.weightColumns(problem.transposeWeight);
+  double row;
+  if (problem.transposeWeight) {
+    // Rows like those of x.
+    row = getBoxRowCost(problem.n, plan.tileN * plan.clusterN,
+                        getRowCost(problem.k, problem.inputType));
+  } else {
+    // Boxes of 64 columns; those beyond the end are the last tile's.
+    int64_t tiles = llvm::divideCeil(problem.n, plan.tileN);
+    int64_t columnsOfLast = problem.n - (tiles - 1) * plan.tileN;
+    double boxes = double(tiles * columns / 64);
+    double beyond = double(columns / 64 - llvm::divideCeil(columnsOfLast, 64));
+    row = ((boxes - beyond) * getRowCost(problem.n, problem.inputType) +
+           beyond * paddingRowCost) /
+          boxes;
+  }
+  return double(columns) * row / double(plan.clusterM) *
+         double(plan.tileK * sizeInBytes(problem.inputType));
 }
 
 /// The same of one stage.
@@ -143,9 +158,15 @@ static double getStageTmaClocks(const Plan &plan, const Problem &problem) {
     return 0;
   ElementType type = problem.inputType;
   double clocks = plan.tileM * getTmaRowClocks(problem.k, type);
+  if (plan.residentWeight)
+    return clocks;
   int64_t pitch = problem.transposeWeight ? problem.k : problem.n;
-  if (!plan.residentWeight)
-    clocks += plan.tileN * getTmaRowClocks(pitch, type);
+  clocks += double(plan.weightColumns(problem.transposeWeight)) *
+            getTmaRowClocks(pitch, type);
+  // With one tile across, each has boxes of W [K,N] that reach beyond the end.
+  if (!problem.transposeWeight && problem.n % 64 != 0 &&
+      problem.n <= plan.tileN * plan.clusterN)
+    clocks += partialRowClocks * double(plan.tileK);
   return clocks;
 }
 
@@ -218,7 +239,7 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
   double sum = parts[0] + parts[1] + parts[2];
   // The parts overlap, but never perfectly; TMA and its producer warp run
   // further ahead than a warp that does everything itself.
-  double slack = plan.family == Family::MmaSync ? 0.1 : 0.03;
+  double slack = plan.family == Family::MmaSync ? 0.1 : 0.08;
   double clocks =
       longest + slack * (sum - longest) + getStatisticsClocks(plan, problem);
   if (plan.family == Family::Wgmma)
@@ -254,7 +275,8 @@ static double getResidualOperations(const Plan &plan, const Problem &problem) {
 /// Clocks from the last MMA to the last store.
 static double getEpilogueClocks(const Plan &plan, const Problem &problem,
                                 const TargetInfo &target) {
-  double perElement = 4; // round, address, store
+  double perElement =
+      plan.family == Family::Wgmma ? 5 : 4; // round, address, store
   if (problem.preNorm != Norm::None)
     perElement += 1;
   if (problem.hasBias)
@@ -313,7 +335,7 @@ static double getSplitKClocks(const Plan &plan) {
   double bytes = double(plan.tileM) * plan.tileN * 4;
   SliceDeal deal = dealSlices(plan.tileN / plan.warpsN / 32, plan.clusterK);
   double received = bytes * plan.clusterK / deal.owners;
-  return splitKLatency * (plan.clusterK - 1) +
+  return splitKStart + splitKLatency * (plan.clusterK - 1) +
          std::max(bytes, received) / clusterBytesPerClock;
 }
 
@@ -339,7 +361,9 @@ static double estimatePersistent(const Plan &plan, const Problem &problem,
   double tilesOfCTA = std::ceil(tiles / numSMs);
   double l2Bytes = tilesOfCTA * steps * getStageL2Bytes(plan, problem);
   double l2Rate = getL2Rate(plan, target, activeSMs);
-  double clocks = 2 * loadLatency;
+  double clocks = startOfCTA;
+  if (plan.clusterM > 1)
+    clocks += multicastLatency;
   // The first tile's MMAs follow W.
   if (plan.residentWeight) {
     double weightBytes = steps * getWeightL2Bytes(plan, problem);

@@ -1,4 +1,4 @@
-//===- Plan.cpp - Names of the planner's enums ----------------------------===//
+//===- Plan.cpp - Names of the planner's enums, sizes of a plan -----------===//
 //
 // Part of FlashNorm, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -86,6 +86,11 @@ StringRef flashnorm::stringify(Norm norm) {
     return "layer";
   }
   llvm_unreachable("unknown norm");
+}
+
+int64_t Plan::weightColumns(bool transposeWeight) const {
+  return family == Family::Wgmma && !transposeWeight ? llvm::alignTo(tileN, 64)
+                                                     : tileN;
 }
 
 SliceDeal flashnorm::dealSlices(int64_t slices, int64_t ctas) {

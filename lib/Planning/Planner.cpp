@@ -58,9 +58,12 @@ static void forEachMmaSyncTile(const Problem &problem, Visitor visit) {
   }
 }
 
-/// W [K,N] comes in blocks of 64 columns, W [N,K] in slices of 32.
-static int64_t columnUnit(const Problem &problem) {
-  return problem.transposeWeight ? 32 : 64;
+/// Tiles are made of slices of 32 columns; W [K,N] comes in boxes of 64, within
+/// which no warpgroup can start, nor tcgen05's tiles end.
+static int64_t columnUnit(const Problem &problem, Family family,
+                          int64_t warpsN = 1) {
+  bool takesHalfBoxes = family == Family::Wgmma && warpsN == 1;
+  return problem.transposeWeight || takesHalfBoxes ? 32 : 64;
 }
 
 static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
@@ -76,14 +79,14 @@ static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
   // `rows`: of a warpgroup.
   auto visitSplit = [&](int64_t rows, int64_t warpsM, int64_t warpsN,
                         Schedule schedule) {
+    int64_t unit = columnUnit(problem, Family::Wgmma, warpsN);
     if (needsWideTile(problem)) {
-      TileShape shape{
-          rows * warpsM,
-          int64_t(llvm::alignTo(problem.n, columnUnit(problem) * warpsN)),
-          64,
-          warpsM,
-          warpsN,
-          schedule};
+      TileShape shape{rows * warpsM,
+                      int64_t(llvm::alignTo(problem.n, unit * warpsN)),
+                      64,
+                      warpsM,
+                      warpsN,
+                      schedule};
       visitClusters(shape);
       // An even number of slices can be dealt out to several CTAs.
       int64_t even = llvm::alignTo(problem.n, 64 * warpsN);
@@ -93,8 +96,7 @@ static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
       }
       return;
     }
-    for (int64_t columns = columnUnit(problem); columns <= 256;
-         columns += columnUnit(problem))
+    for (int64_t columns = unit; columns <= 256; columns += unit)
       visitClusters(
           {rows * warpsM, columns * warpsN, 64, warpsM, warpsN, schedule});
   };
@@ -104,7 +106,7 @@ static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
   if (needsWideTile(problem) && problem.n > 256)
     visit({64,
            int64_t(llvm::alignTo(llvm::divideCeil(problem.n, 2),
-                                 columnUnit(problem))),
+                                 columnUnit(problem, Family::Wgmma))),
            64, 1, 1, Schedule::PingPong, /*clusterM=*/1, /*clusterN=*/2});
   visitSplit(64, 2, 1, Schedule::Cooperative);
   visitSplit(64, 1, 2, Schedule::Cooperative);
@@ -113,8 +115,8 @@ static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
   visitSplit(128, 2, 1, Schedule::Cooperative);
   // All columns in one CTA, or in a few side by side, that keep them.
   for (int64_t ctas : {1, 2, 4}) {
-    int64_t columns =
-        llvm::alignTo(llvm::divideCeil(problem.n, ctas), columnUnit(problem));
+    int64_t columns = llvm::alignTo(llvm::divideCeil(problem.n, ctas),
+                                    columnUnit(problem, Family::Wgmma));
     if (columns > 256 || (ctas - 1) * columns >= problem.n)
       continue;
     for (int64_t rows : {64, 128}) {
@@ -130,8 +132,10 @@ static void forEachWgmmaTile(const Problem &problem, Visitor visit) {
 
 static void forEachTcgen05Tile(const Problem &problem, Visitor visit) {
   if (needsWideTile(problem)) {
-    visit({128, int64_t(llvm::alignTo(problem.n, columnUnit(problem))), 64, 1,
-           1});
+    visit({128,
+           int64_t(
+               llvm::alignTo(problem.n, columnUnit(problem, Family::Tcgen05))),
+           64, 1, 1});
     return;
   }
   for (int64_t columns : {32, 64, 128, 256})

@@ -59,17 +59,20 @@ struct Plan {
   /// CTAs of a cluster, by what they share (Wgmma). Along M: the columns of W,
   /// for tiles below each other, of which each loads a part for all. Along N:
   /// the rows of x; each has `tileN` of the columns, of which there are no
-  /// others. Along K: one
-  /// tile; each multiplies a part of the depth.
+  /// others. Along K: one tile; each multiplies a part of the depth.
   int64_t clusterM = 1, clusterN = 1, clusterK = 1;
   /// Wgmma: a CTA loads its columns of W once and keeps them in shared memory
   /// for all its tiles, so that stages hold x alone. All columns must be in the
   /// tiles of one cluster, which has one CTA along M and K.
   bool residentWeight = false;
 
+  /// Columns of W beside a tile of x: wgmma has W [K,N] in whole boxes of 64,
+  /// of which a tile may use half of the last.
+  int64_t weightColumns(bool transposeWeight) const;
   /// Elements of a pipeline stage: a tile of x and one of W.
-  int64_t stageElements() const {
-    return (tileM + (residentWeight ? 0 : tileN)) * tileK;
+  int64_t stageElements(bool transposeWeight) const {
+    int64_t columns = residentWeight ? 0 : weightColumns(transposeWeight);
+    return (tileM + columns) * tileK;
   }
   int64_t clusterSize() const { return clusterM * clusterN * clusterK; }
   /// Wgmma: warpgroups that multiply.

@@ -169,10 +169,12 @@ SmallVector<Value> Skeleton::forSlices(
 void Skeleton::emitPipeline() {
   Type element = cast<ShapedType>(op.getInput().getType()).getElementType();
   bool transposed = op.getTransposeWeight();
+  int64_t weightColumns = getPlan(plan).weightColumns(transposed);
   Type typeA = k::SmemType::get(b.getContext(), {tileM, tileK}, element);
-  Type typeB = transposed
-                   ? k::SmemType::get(b.getContext(), {tileN, tileK}, element)
-                   : k::SmemType::get(b.getContext(), {tileK, tileN}, element);
+  Type typeB =
+      transposed
+          ? k::SmemType::get(b.getContext(), {tileN, tileK}, element)
+          : k::SmemType::get(b.getContext(), {tileK, weightColumns}, element);
   SmallVector<Value> inits{k::ZeroAccOp::create(b, accType)};
   if (op.getPreNorm())
     inits.push_back(

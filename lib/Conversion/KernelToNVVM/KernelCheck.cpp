@@ -334,7 +334,9 @@ LogicalResult Checker::checkLoad(LoadOp op) {
       tile = config.getTileM();
     } else if (index == origin.getColumn()) {
       size = origin.getColumns();
-      tile = config.getTileN();
+      // Of W [K,N], wgmma has whole boxes, and reads the tile's columns.
+      bool isBoxes = dim == 1 && config.getFamily() == FamilyKind::Wgmma;
+      tile = llvm::alignTo(config.getTileN(), isBoxes ? 64 : 1);
     } else if (index == k) {
       size = ring.getBound();
       tile = ring.getStep();

@@ -100,6 +100,10 @@ public:
   Value rowStride(Value memref);
 
   int64_t numSlots() { return ring.getProduce().getNumArguments() - 1; }
+  /// The slot that an argument of the pipeline's regions stands for.
+  static int64_t slotOf(mlir::Value argument) {
+    return mlir::cast<mlir::BlockArgument>(argument).getArgNumber() - 1;
+  }
   /// The load that fills a slot, and the slot's bytes.
   LoadOp slotLoad(int64_t slot);
   int64_t slotBytes(int64_t slot);

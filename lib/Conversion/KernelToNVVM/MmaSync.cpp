@@ -139,7 +139,7 @@ void MmaSync::emitLoads(KernelEmitter &emitter, Value stageOffset, Value k) {
   int64_t threads = numThreads(emitter.config());
   for (LoadOp load : body.getOps<LoadOp>()) {
     auto slot = cast<BlockArgument>(load.getTarget());
-    int64_t offset = emitter.slotOffset(slot.getArgNumber() - 1);
+    int64_t offset = emitter.slotOffset(KernelEmitter::slotOf(slot));
     auto type = cast<MemRefType>(load.getSource().getType());
     Type element = type.getElementType();
     SharedTile tile(cast<SmemType>(slot.getType()));
@@ -208,8 +208,7 @@ Values MmaSync::emitConsume(KernelEmitter &emitter, Value stageOffset,
     Value tileValue = isa<MmaOp>(op) ? cast<MmaOp>(op).getA()
                                      : cast<AccumulateTileOp>(op).getTile();
     SharedTile a(cast<SmemType>(tileValue.getType()));
-    int64_t offsetA =
-        emitter.slotOffset(cast<BlockArgument>(tileValue).getArgNumber() - 1);
+    int64_t offsetA = emitter.slotOffset(KernelEmitter::slotOf(tileValue));
     Value rowA = b.add(b.mul(warpM, warpRows), low);
     Value baseA = b.add(stageOffset, b.mul(rowA, a.rowBytes()));
     Value maskA = a.mask(b, low);
@@ -234,8 +233,7 @@ Values MmaSync::emitConsume(KernelEmitter &emitter, Value stageOffset,
 
     auto mma = cast<MmaOp>(op);
     SharedTile bTile(cast<SmemType>(mma.getB().getType()));
-    int64_t offsetB =
-        emitter.slotOffset(cast<BlockArgument>(mma.getB()).getArgNumber() - 1);
+    int64_t offsetB = emitter.slotOffset(KernelEmitter::slotOf(mma.getB()));
     Value columnB = b.mul(warpN, warpColumns);
     // Two n8 steps of B: [n][k] as it is, [k][n] through ldmatrix.trans.
     auto fragmentB = [&](int64_t pair, int64_t kStep) {

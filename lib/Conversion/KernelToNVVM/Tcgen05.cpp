@@ -171,8 +171,7 @@ void Tcgen05::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
   DeviceBuilder &b = emitter.builder();
   ConfigAttr config = emitter.config();
   auto descriptor = [&](Value slot, int64_t extra, int64_t bits) -> Value {
-    int64_t offset =
-        emitter.slotOffset(cast<BlockArgument>(slot).getArgNumber() - 1);
+    int64_t offset = emitter.slotOffset(KernelEmitter::slotOf(slot));
     Value address = emitter.sharedAddress(offset + extra, stageOffset);
     Value units = arith::ExtUIOp::create(b, b.getI64Type(), b.shr(address, 4));
     return arith::OrIOp::create(b, units, b.i64(bits));
@@ -229,7 +228,7 @@ Values Tcgen05::emitStatistic(KernelEmitter &emitter, AccumulateTileOp op,
   DeviceBuilder &b = emitter.builder();
   auto slot = cast<BlockArgument>(op.getTile());
   SharedTile tile(cast<SmemType>(slot.getType()));
-  int64_t offset = emitter.slotOffset(slot.getArgNumber() - 1);
+  int64_t offset = emitter.slotOffset(KernelEmitter::slotOf(slot));
   Value row = emitter.layout.row;
   Value base = b.add(stageOffset, b.mul(row, tile.rowBytes()));
   Value mask = tile.mask(b, row);

@@ -128,8 +128,7 @@ Values TmaRing::produce(Value isFirst, ValueRange position) {
         emitter[body.getArgument(0)] = {emitter.depthOf(kTile)};
         Value stageOffset = b.mul(stage, emitter.stageBytes());
         auto emitLoad = [&](LoadOp load) {
-          int64_t slot =
-              cast<BlockArgument>(load.getTarget()).getArgNumber() - 1;
+          int64_t slot = KernelEmitter::slotOf(load.getTarget());
           TmaBoxes boxes = emitter.loadBoxes(load);
           int64_t offset = emitter.slotOffset(slot);
           // Of what others need, too, this CTA loads its part of the rows.

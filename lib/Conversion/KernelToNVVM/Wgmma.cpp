@@ -69,13 +69,13 @@ LogicalResult Wgmma::check(FuncOp func, PipelineOp pipeline) {
            << "wgmma holds 160 accumulators a thread; the tile has " << rows
            << "x" << columns << " for a warpgroup, " << rows * columns / 128
            << " a thread";
-  // A warpgroup's columns start at a block of 64 when B is [k][n].
+  // A warpgroup's columns start at a box of 64 when B is [k][n].
   for (MmaOp mma : pipeline.getConsume().front().getOps<MmaOp>())
-    if (!mma.getTransposeB() && columns % 64)
+    if (!mma.getTransposeB() && columns % 64 && config.getWarpsN() > 1)
       return mma.emitOpError()
-             << "wgmma needs a multiple of 64 columns a warpgroup for B [k][n],"
-                " got "
-             << columns;
+             << "wgmma needs a multiple of 64 columns for each of "
+             << config.getWarpsN()
+             << " warpgroups side by side with B [k][n], got " << columns;
   // A tensor map has one box.
   for (LoadOp load : pipeline.getProduce().front().getOps<LoadOp>())
     for (Operation *user : load.getSource().getUsers())
@@ -201,7 +201,7 @@ Values Wgmma::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
                       Value kTile, ValueRange acc) {
   DeviceBuilder &b = emitter.builder();
   auto slotAddress = [&](Value value, Value inSlot) {
-    int64_t slot = cast<BlockArgument>(value).getArgNumber() - 1;
+    int64_t slot = KernelEmitter::slotOf(value);
     return emitter.sharedAddress(
         emitter.slotOffset(slot),
         b.add(emitter.slotAdvance(slot, stageOffset, kTile), inSlot));
@@ -213,7 +213,7 @@ Values Wgmma::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
     return arith::OrIOp::create(b, units, b.i64(bits));
   };
   // A and B [n][k]: rows of 128 bytes, 8 of them 1024 bytes apart. B [k][n]:
-  // blocks of 64 columns a box apart, 8 rows 1024 bytes apart.
+  // boxes of 64 columns one behind the other, 8 rows 1024 bytes apart.
   Value addressA = slotAddress(mma.getA(), b.mul(groupM, blocks * 64 * 128));
   Value baseA = descriptor(addressA, descriptorBits(16, 1024));
   bool isColumnsByDepth = mma.getTransposeB();
@@ -245,7 +245,7 @@ void Wgmma::emitStatistic(KernelEmitter &emitter, AccumulateTileOp op,
                           Value stageOffset, Value kTile) {
   DeviceBuilder &b = emitter.builder();
   SharedTile tile(cast<SmemType>(op.getTile().getType()));
-  int64_t slot = cast<BlockArgument>(op.getTile()).getArgNumber() - 1;
+  int64_t slot = KernelEmitter::slotOf(op.getTile());
   int64_t offset = emitter.slotOffset(slot);
   Value low = b.bitAnd(lane, 15), high = b.shr(lane, 4);
   Value row = b.add(warpRow, low);
@@ -307,7 +307,6 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
   DeviceBuilder &b = emitter.builder();
   PipelineOp pipeline = emitter.pipeline();
   Block &body = pipeline.getConsume().front();
-  int64_t numSlots = pipeline.getProduce().getNumArguments() - 1;
   size_t accCount = blocks * groupColumns / 2, rowCount = numRows();
   bool isPingPong = emitter.config().isPingPong();
   emitter.setTile(tile);
@@ -323,7 +322,8 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
   // One stage: its MMAs, and under them its statistics. `rowvecs` side by side.
   auto multiply = [&](Value stage, Value parity, Value kTile, ValueRange acc,
                       ValueRange rowvecs) {
-    for (Value argument : body.getArguments().drop_front(2 + numSlots)) {
+    for (Value argument :
+         body.getArguments().drop_front(2 + emitter.numSlots())) {
       emitter[argument] = Values(rowvecs.take_front(rowCount));
       rowvecs = rowvecs.drop_front(rowCount);
     }

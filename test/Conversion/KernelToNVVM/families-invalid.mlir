@@ -345,7 +345,58 @@ gpu.module @kernels {
       kernel.yield
     } consume {
     ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
-      // expected-error @below {{wgmma needs a multiple of 64 columns a warpgroup for B [k][n], got 96}}
+      // expected-error @below {{wgmma needs a multiple of 64 columns for each of 2 warpgroups side by side with B [k][n], got 96}}
+      %d = kernel.mma %a, %b, %c : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.return
+  }
+}
+
+// -----
+
+// wgmma has whole boxes of 64 columns of W [K,N], and no others.
+!a = !kernel.smem<64x64xbf16>
+!b = !kernel.smem<64x192xbf16>
+!acc = !kernel.acc<64x96>
+gpu.module @kernels {
+  kernel.func @wgmma_three_boxes(%x: memref<?x128xbf16>, %w: memref<128x192xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 96, 64], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(192)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      // expected-error @below {{dimension 1 of '!kernel.smem<64x192xbf16>' must be 128}}
+      kernel.load %w[%k, %column] to %b : memref<128x192xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      %d = kernel.mma %a, %b, %c : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.return
+  }
+}
+
+// -----
+
+!a = !kernel.smem<64x64xbf16>
+!b = !kernel.smem<64x128xbf16>
+!acc = !kernel.acc<64x96>
+gpu.module @kernels {
+  kernel.func @mma_sync_whole_boxes(%x: memref<?x128xbf16>, %w: memref<128x192xbf16>, %rows: index)
+      config(<mma_sync, chip = "sm_80", tile = [64, 96, 64], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(192)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      // expected-error @below {{dimension 1 of '!kernel.smem<64x128xbf16>' must be 96}}
+      kernel.load %w[%k, %column] to %b : memref<128x192xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
       %d = kernel.mma %a, %b, %c : !a, !b, !acc
       kernel.yield %d : !acc
     } -> !acc

@@ -170,6 +170,50 @@ gpu.module @kernels {
 
 // -----
 
+// A tile of 96 columns of W [K,N]: two boxes of 64, of which the MMA reads one and a
+// half. The second tile's boxes start at column 96.
+// CHECK-LABEL: llvm.func @half_box
+// CHECK:       %[[COLUMN:.+]] = arith.muli %{{.+}}, %c96_i32
+// CHECK:       nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c24576_i32
+// CHECK:       nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{.+}}, %{{.+}}]
+// CHECK:       nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%[[COLUMN]], %{{.+}}]
+// CHECK:       %[[SECOND:.+]] = arith.addi %[[COLUMN]], %c64_i32
+// CHECK:       nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%[[SECOND]], %{{.+}}]
+// CHECK-NOT:   nvvm.cp.async.bulk.tensor
+// CHECK:       wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16
+!a = !kernel.smem<64x64xbf16>
+!b = !kernel.smem<64x128xbf16>
+!acc = !kernel.acc<64x96>
+!frag = !kernel.frag<64x32>
+gpu.module @kernels {
+  kernel.func @half_box(%x: memref<?x128xbf16>, %w: memref<128x192xbf16>,
+      %y: memref<?x192xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 96, 64], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(192)
+    %zero = kernel.zero_acc : !acc
+    %p = kernel.pipeline bound(128) step(64) stages(3)
+        init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      kernel.load %w[%k, %column] to %b : memref<128x192xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      %d = kernel.mma %a, %b, %c : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.for_slices %p : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      kernel.store_frag %f, %y[%row, %at] : !frag, memref<?x192xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}
+
+// -----
+
 // Two warpgroups take turns, each with a tile of its own. The second one starts
 // where the first one's two stages end; a tile but the CTA's first waits for its
 // turn at barrier 2 or 3, and gives it to the other one if that has a tile.

@@ -40,11 +40,11 @@ func.func @wide_tile(%x: tensor<?x512xf16>, %w: tensor<512x512xf16>,
   return %y : tensor<?x512xf32>
 }
 
-// Rows that are no multiple of the slice get a tile that is; of half of the
-// columns, W stays in shared memory.
+// Rows that are no multiple of the slice get a tile that is, also of W [K,N], which
+// comes in boxes of 64 columns; two CTAs share it.
 // CHECK-LABEL: func @wide_tile_of_200(
 // SM80:          tile = [{{[0-9]+}}, 256, {{[0-9]+}}]
-// SM90A:         tile = [128, 128, 64], warps = [1, 1], stages = 4, schedule = ping_pong, cluster = [1, 2, 1], resident_weight>
+// SM90A:         tile = [128, 224, 64], warps = [2, 1], stages = 4, cluster = [2, 1, 1]>
 func.func @wide_tile_of_200(%x: tensor<?x512xbf16>, %w: tensor<512x200xbf16>,
                             %init: tensor<?x200xbf16>) -> tensor<?x200xbf16> {
   %y = flashnorm.matmul ins(%x, %w : tensor<?x512xbf16>, tensor<512x200xbf16>)
@@ -54,11 +54,11 @@ func.func @wide_tile_of_200(%x: tensor<?x512xbf16>, %w: tensor<512x200xbf16>,
   return %y : tensor<?x200xbf16>
 }
 
-// Few rows and few columns get a small tile; wgmma reads W [K,N] in blocks of 64
-// columns.
+// Few rows and few columns get a small tile, also with W [K,N], of which wgmma has
+// boxes of 64 columns.
 // CHECK-LABEL: func @small(
 // SM80:          tile = [16, 32, {{32|64}}], warps = [1, 1]
-// SM90A:         tile = [64, 64, 64], warps = [1, 1]
+// SM90A:         tile = [64, 32, 64], warps = [1, 1]
 func.func @small(%x: tensor<16x512xbf16>, %w: tensor<512x32xbf16>,
                  %init: tensor<16x32xbf16>) -> tensor<16x32xbf16> {
   %y = flashnorm.matmul ins(%x, %w : tensor<16x512xbf16>, tensor<512x32xbf16>)

@@ -201,8 +201,8 @@ LogicalResult MmaOp::verify() {
   int64_t k = b.getShape()[getTransposeB() ? 1 : 0];
   if (a.getElementType() != b.getElementType())
     return emitOpError() << "A and B differ in element type";
-  if (a.getShape()[0] != acc.getRows() || n != acc.getColumns() ||
-      k != a.getShape()[1])
+  bool fits = getTransposeB() ? n == acc.getColumns() : n >= acc.getColumns();
+  if (a.getShape()[0] != acc.getRows() || !fits || k != a.getShape()[1])
     return emitOpError() << "cannot add " << a.getShape()[0] << "x"
                          << a.getShape()[1] << " times " << k << "x" << n
                          << " to " << acc.getRows() << "x" << acc.getColumns();

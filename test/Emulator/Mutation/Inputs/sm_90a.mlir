@@ -177,3 +177,19 @@ func.func @lazy_tall(%x: tensor<?x200xbf16>, %w: tensor<160x200xbf16>) -> tensor
   %y = flashnorm.matmul ins(%x, %w : tensor<?x200xbf16>, tensor<160x200xbf16>) outs(%e : tensor<?x160xbf16>) {transpose_weight, pre_norm = #flashnorm.norm<rms, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = lazy_pre_norm, chip = "sm_90a", family = wgmma, tile = [256, 160, 64], warps = [2, 1], stages = 2>} -> tensor<?x160xbf16>
   return %y : tensor<?x160xbf16>
 }
+
+func.func @gemm_half_box(%x: tensor<?x192xbf16>, %w: tensor<192x200xbf16>) -> tensor<?x200xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x200xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<192x200xbf16>) outs(%e : tensor<?x200xbf16>) {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [64, 96, 64], warps = [1, 1], stages = 2, schedule = ping_pong, cluster = [2, 1, 1]>} -> tensor<?x200xbf16>
+  return %y : tensor<?x200xbf16>
+}
+
+func.func @wide_tile_half_box(%x: tensor<?x136xbf16>, %w: tensor<136x160xbf16>, %r: tensor<?x160xbf16>) -> tensor<?x160xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x136xbf16>
+  %e = tensor.empty(%m) : tensor<?x160xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x136xbf16>, tensor<136x160xbf16>) residual(%r : tensor<?x160xbf16>) outs(%e : tensor<?x160xbf16>) {post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 96, 64], warps = [1, 1], stages = 2, schedule = ping_pong, cluster = [1, 2, 1], resident_weight>} -> tensor<?x160xbf16>
+  return %y : tensor<?x160xbf16>
+}

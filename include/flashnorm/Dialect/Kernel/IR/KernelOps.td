@@ -161,7 +161,8 @@ def Kernel_MmaOp : Kernel_Op<"mma", [HasParent<"PipelineOp">,
   let summary = "acc + A * B over the depth of one stage";
   let description = [{
     A is [rows, depth]; B is [depth, columns], or [columns, depth] with
-    `transpose_b`.
+    `transpose_b`. Without it, B may have columns behind those of the
+    accumulator, which are not read: wgmma's slots hold whole boxes of 64.
   }];
   let arguments = (ins Arg<Kernel_SmemType, "", [MemRead]>:$a,
     Arg<Kernel_SmemType, "", [MemRead]>:$b, Kernel_AccType:$acc,
