@@ -29,14 +29,15 @@ static constexpr double stageOverhead = 40;  // clocks to pass a stage on
 static constexpr double startOfKernel = 2.0; // microseconds, launch to launch
 static constexpr double barrierLatency = 100;
 /// Clocks of a persistent CTA before its first MMA and after its last store,
-/// beyond what an empty kernel takes (fitted on sm_90a with what is below).
+/// beyond what an empty kernel takes. Fitted on sm_90a, like most constants of
+/// wgmma, to many plans at once (docs/Planning.md).
 static constexpr double startOfCTA = 5000;
 /// TMA: a row of a box beyond the end of its array, in rows of 128 bytes; the
 /// clocks that a row takes more that ends within its box (W [K,N] of 40
 /// columns: 64x64 tiles take 15.4 us, with W [N,K] 12.4).
 static constexpr double paddingRowCost = 3.5, partialRowClocks = 3.4;
 /// What a single SM gets of L2 at most, over its share when all SMs work
-/// (measured on sm_90a: 1.7 to 1.9; fitted with what is below).
+/// (fitted; loads alone were measured at 1.7 to 1.9).
 static constexpr double maxL2Share = 1.45;
 /// Clocks of a stage of one wgmma warpgroup that works alone, from the arrival
 /// of the data to the release of the stage before, and what statistics of x add
@@ -55,8 +56,7 @@ static constexpr double exposedAt64KB = 0.1;
 /// under the epilogues of ping_pong.
 static constexpr double steadyRing = 1.15;
 /// What L2 delivers takes this share of its time from device memory's traffic
-/// and from the tensor cores, however well it is hidden (0.02 to 0.05 rank the
-/// same plans right).
+/// and from the tensor cores, however well it is hidden.
 static constexpr double exposedL2 = 0.03;
 
 /// From the last MMA of a tile that CTAs share to their sum: in all, for each
@@ -90,6 +90,9 @@ static int64_t getOccupancy(const PlanUsage &usage, const TargetInfo &target) {
   return std::max<int64_t>(1, ctas);
 }
 
+/// A row of 128 bytes whose sectors are in two lines.
+static constexpr double twoLinesCost = 1.4;
+
 /// What fetching a row of 128 bytes with TMA takes of L2, 1 where all rows are
 /// aligned to 128 bytes: most others touch two lines, and where the pitch is an
 /// odd multiple of 16 bytes, five sectors (measured on sm_90a with all SMs at
@@ -99,7 +102,7 @@ static double getRowCost(int64_t elements, ElementType type) {
   if (pitch % 128 == 0)
     return 1;
   if (pitch % 64 == 0)
-    return 1.4;
+    return twoLinesCost;
   return pitch % 32 == 0 ? 1.9 : 2.25;
 }
 
@@ -117,6 +120,11 @@ static double getBoxRowCost(int64_t size, int64_t box, double rowCost) {
   return (size * rowCost + (covered - size) * paddingRowCost) / covered;
 }
 
+/// Columns of the last tile across that W has.
+static int64_t getLastColumns(const Plan &plan, const Problem &problem) {
+  return problem.n - (llvm::divideCeil(problem.n, plan.tileN) - 1) * plan.tileN;
+}
+
 /// Bytes that the part of W in one step asks of L2, weighted with what their
 /// rows cost. TMA only.
 static double getWeightL2Bytes(const Plan &plan, const Problem &problem) {
@@ -127,14 +135,17 @@ static double getWeightL2Bytes(const Plan &plan, const Problem &problem) {
     row = getBoxRowCost(problem.n, plan.tileN * plan.clusterN,
                         getRowCost(problem.k, problem.inputType));
   } else {
-    // Boxes of 64 columns; those beyond the end are the last tile's.
+    // Boxes of 64 columns; those beyond the end are the last tile's. Where a
+    // tile has half a box, every other one starts within a line.
     int64_t tiles = llvm::divideCeil(problem.n, plan.tileN);
-    int64_t columnsOfLast = problem.n - (tiles - 1) * plan.tileN;
+    row = getRowCost(problem.n, problem.inputType);
+    if (plan.tileN % 64 != 0)
+      row +=
+          double(tiles / 2) / double(tiles) * std::max(0.0, twoLinesCost - row);
     double boxes = double(tiles * columns / 64);
-    double beyond = double(columns / 64 - llvm::divideCeil(columnsOfLast, 64));
-    row = ((boxes - beyond) * getRowCost(problem.n, problem.inputType) +
-           beyond * paddingRowCost) /
-          boxes;
+    double beyond = double(columns / 64 -
+                           llvm::divideCeil(getLastColumns(plan, problem), 64));
+    row = ((boxes - beyond) * row + beyond * paddingRowCost) / boxes;
   }
   return double(columns) * row / double(plan.clusterM) *
          double(plan.tileK * sizeInBytes(problem.inputType));
@@ -163,8 +174,10 @@ static double getStageTmaClocks(const Plan &plan, const Problem &problem) {
   int64_t pitch = problem.transposeWeight ? problem.k : problem.n;
   clocks += double(plan.weightColumns(problem.transposeWeight)) *
             getTmaRowClocks(pitch, type);
-  // With one tile across, each has boxes of W [K,N] that reach beyond the end.
-  if (!problem.transposeWeight && problem.n % 64 != 0 &&
+  // Only with one tile across, or with CTAs side by side, which wait for each
+  // other, do all tiles wait for the box of W [K,N] that reaches beyond the
+  // end.
+  if (!problem.transposeWeight && getLastColumns(plan, problem) % 64 != 0 &&
       problem.n <= plan.tileN * plan.clusterN)
     clocks += partialRowClocks * double(plan.tileK);
   return clocks;

@@ -295,6 +295,15 @@ LogicalResult Checker::checkPipeline() {
     return mma.emitOpError()
            << "must be as deep as the tile, " << config.getTileK() << ", got "
            << a.getShape()[1];
+  // Of W [K,N], wgmma has whole boxes, and reads the tile's columns.
+  int64_t columns = config.getTileN();
+  if (config.getFamily() == FamilyKind::Wgmma)
+    columns = llvm::alignTo(columns, 64);
+  auto b = cast<SmemType>(mma.getB().getType());
+  if (!mma.getTransposeB() && b.getShape()[1] != columns)
+    return mma.emitOpError()
+           << "needs B with " << columns << " columns for a tile of "
+           << config.getTileN() << ", got " << b.getShape()[1];
   for (auto statistic : consume.getOps<AccumulateTileOp>()) {
     auto tile = cast<SmemType>(statistic.getTile().getType());
     if (tile.getShape()[1] != config.getTileK())
@@ -334,7 +343,6 @@ LogicalResult Checker::checkLoad(LoadOp op) {
       tile = config.getTileM();
     } else if (index == origin.getColumn()) {
       size = origin.getColumns();
-      // Of W [K,N], wgmma has whole boxes, and reads the tile's columns.
       bool isBoxes = dim == 1 && config.getFamily() == FamilyKind::Wgmma;
       tile = llvm::alignTo(config.getTileN(), isBoxes ? 64 : 1);
     } else if (index == k) {

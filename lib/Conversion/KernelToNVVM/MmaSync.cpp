@@ -190,7 +190,7 @@ Values MmaSync::emitConsume(KernelEmitter &emitter, Value stageOffset,
   PipelineOp ring = emitter.pipeline();
   Block &body = ring.getConsume().front();
   Type element = emitter.elementType();
-  int64_t numSlots = ring.getProduce().getNumArguments() - 1;
+  int64_t numSlots = emitter.numSlots();
 
   // Unpack what the loop carries: the accumulator, then rowvecs.
   size_t position = rowSteps * columnSteps * 4;

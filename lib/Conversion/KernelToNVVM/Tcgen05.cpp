@@ -254,7 +254,7 @@ void Tcgen05::emitEpilogueWarps(KernelEmitter &emitter, TmaRing &ring) {
   PipelineOp pipeline = emitter.pipeline();
   Block &body = pipeline.getConsume().front();
   if (hasStatistics(pipeline)) {
-    int64_t numSlots = pipeline.getProduce().getNumArguments() - 1;
+    int64_t numSlots = emitter.numSlots();
     Values inits{b.i32(0), b.i32(0)};
     for (Value init : pipeline.getInits().drop_front())
       inits.append(emitter[init]);

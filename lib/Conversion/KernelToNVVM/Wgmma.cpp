@@ -69,7 +69,7 @@ LogicalResult Wgmma::check(FuncOp func, PipelineOp pipeline) {
            << "wgmma holds 160 accumulators a thread; the tile has " << rows
            << "x" << columns << " for a warpgroup, " << rows * columns / 128
            << " a thread";
-  // A warpgroup's columns start at a box of 64 when B is [k][n].
+  // A warpgroup's columns start at a block of 64 when B is [k][n].
   for (MmaOp mma : pipeline.getConsume().front().getOps<MmaOp>())
     if (!mma.getTransposeB() && columns % 64 && config.getWarpsN() > 1)
       return mma.emitOpError()
@@ -213,7 +213,8 @@ Values Wgmma::emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
     return arith::OrIOp::create(b, units, b.i64(bits));
   };
   // A and B [n][k]: rows of 128 bytes, 8 of them 1024 bytes apart. B [k][n]:
-  // boxes of 64 columns one behind the other, 8 rows 1024 bytes apart.
+  // blocks of 64 columns one behind the other, 8 rows 1024 bytes apart; of the
+  // last one, half may be left unread.
   Value addressA = slotAddress(mma.getA(), b.mul(groupM, blocks * 64 * 128));
   Value baseA = descriptor(addressA, descriptorBits(16, 1024));
   bool isColumnsByDepth = mma.getTransposeB();

@@ -61,6 +61,22 @@ func.func @depth_by_columns(%x: tensor<2x?x128xf16>, %w: tensor<128x64xf16>,
 
 // -----
 
+// wgmma has whole boxes of 64 columns of W [K,N], also for a tile of 96.
+func.func @half_box(%x: tensor<?x128xf16>, %w: tensor<128x192xf16>,
+    %init: tensor<?x192xf32>) -> tensor<?x192xf32> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x128xf16>, tensor<128x192xf16>)
+      outs(%init : tensor<?x192xf32>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma,
+                              tile = [64, 96, 64], warps = [1, 1], stages = 2>}
+      -> tensor<?x192xf32>
+  return %y : tensor<?x192xf32>
+}
+// CHECK-LABEL: kernel.func @gemm_192x128(
+// CHECK: kernel.load %{{.+}} to %{{.+}} : memref<128x192xf16>, <64x128xf16>
+// CHECK: kernel.mma %{{.+}}, %{{.+}}, %{{[a-z0-9]+}} : <64x64xf16>, <64x128xf16>, <64x96>
+
+// -----
+
 // RMSNorm of a wide tile: one pass for the sums of squares, one that scales.
 // Nothing changes the accumulator, so nothing is written back.
 // CHECK-LABEL: func.func @wide_rms

@@ -406,6 +406,32 @@ gpu.module @kernels {
 
 // -----
 
+// Nor is anything else wider than the tile: here a part of W along K.
+!a = !kernel.smem<64x64xbf16>
+!b = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x32>
+gpu.module @kernels {
+  kernel.func @mma_sync_wide(%x: memref<?x128xbf16>, %w: memref<128x128xbf16>, %rows: index)
+      config(<mma_sync, chip = "sm_80", tile = [64, 32, 64], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(32)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      kernel.load %w[%k, %k] to %b : memref<128x128xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      // expected-error @below {{needs B with 32 columns for a tile of 32, got 64}}
+      %d = kernel.mma %a, %b, %c : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.return
+  }
+}
+
+// -----
+
 !a = !kernel.smem<64x32xbf16>
 !b = !kernel.smem<64x32xbf16>
 !acc = !kernel.acc<64x64>

@@ -549,6 +549,22 @@ func.func @resident_weight_too_large(
 
 // -----
 
+// Of W [K,N], 128 columns are kept for a tile of 96.
+func.func @resident_weight_of_half_boxes(
+    %x: tensor<?x1024xbf16>, %w: tensor<1024x96xbf16>, %init: tensor<?x96xbf16>)
+    -> tensor<?x96xbf16> {
+  // expected-error @below {{plan cannot run: needs 296960 bytes of shared memory; sm_90a has 232448}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x1024xbf16>, tensor<1024x96xbf16>)
+      outs(%init : tensor<?x96xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma,
+                              tile = [64, 96, 64], warps = [1, 1], stages = 2,
+                              schedule = ping_pong, resident_weight>}
+      -> tensor<?x96xbf16>
+  return %y : tensor<?x96xbf16>
+}
+
+// -----
+
 func.func @some_of_the_columns_in_a_cluster(
     %x: tensor<?x256xbf16>, %w: tensor<256x256xbf16>, %init: tensor<?x256xbf16>)
     -> tensor<?x256xbf16> {

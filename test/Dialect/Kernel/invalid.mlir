@@ -577,6 +577,29 @@ kernel.func @body(%x: memref<?x128xbf16>, %n: index)
 
 // -----
 
+// Columns behind those of the accumulator are for B [k][n].
+// [n][k]: the same tile is 32 deep.
+!slot = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+kernel.func @body(%x: memref<?x128xbf16>, %n: index)
+    config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [2, 2]>) {
+  %zero = kernel.zero_acc : !acc
+  %r = kernel.pipeline bound(128) step(64) stages(2)
+      init(%zero : !acc) produce {
+  ^bb0(%k: index, %a: !slot, %b: !kernel.smem<128x64xbf16>):
+    kernel.load %x[%n, %k] to %a : memref<?x128xbf16>, !slot
+    kernel.yield
+  } consume {
+  ^bb0(%k: index, %a: !slot, %b: !kernel.smem<128x64xbf16>, %c: !acc):
+    // expected-error @below {{cannot add 64x64 times 64x128 to 64x64}}
+    %d = kernel.mma %a, %b, %c transpose_b : !slot, !kernel.smem<128x64xbf16>, !acc
+    kernel.yield %d : !acc
+  } -> !acc
+  kernel.return
+}
+
+// -----
+
 !slot = !kernel.smem<64x64xbf16>
 !acc = !kernel.acc<64x64>
 kernel.func @body(%x: memref<?x128xbf16>, %n: index)

@@ -70,8 +70,8 @@ bool isAtOwnPosition(const ElementRef &ref, llvm::ArrayRef<int64_t> shape);
 std::optional<std::pair<mlir::Value, int64_t>>
 stepToSameSize(mlir::Value tensor, int64_t dim);
 
-/// The sizes of the result: those that its type states, else operands of the
-/// op. Upstream's verifier lets `output_shape` state others than the type.
+/// The sizes of the result: those that its type states, else those of
+/// `output_shape`. Upstream's verifier lets the two differ.
 llvm::SmallVector<mlir::OpFoldResult>
 getOutputShape(mlir::tensor::ExpandShapeOp op);
 
