@@ -277,8 +277,8 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
 }
 
 /// wgmma takes a residual through the ring where its tile fits a stage.
-/// Elsewhere threads read it two elements at a time, and wait for it: 3000
-/// clocks for a tile of 128x256, as was measured.
+/// Elsewhere threads read it slice by slice, and wait for it: 3000 clocks for a
+/// tile of 128x256, as was measured.
 static double getResidualOperations(const Plan &plan, const Problem &problem) {
   if (plan.family != Family::Wgmma)
     return 2;

@@ -168,8 +168,9 @@ Value DeviceBuilder::broadcastLane0(Value value) {
                               i32(31), NVVM::ShflKind::idx, UnitAttr());
 }
 Value DeviceBuilder::shuffleXor(Value value, int64_t lanes) {
-  return NVVM::ShflOp::create(*this, getF32Type(), i32(-1), value, i32(lanes),
-                              i32(31), NVVM::ShflKind::bfly, UnitAttr());
+  return NVVM::ShflOp::create(*this, value.getType(), i32(-1), value,
+                              i32(lanes), i32(31), NVVM::ShflKind::bfly,
+                              UnitAttr());
 }
 Value DeviceBuilder::elect() {
   return NVVM::ElectSyncOp::create(*this, getI1Type(), Value());

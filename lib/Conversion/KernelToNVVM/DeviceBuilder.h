@@ -87,7 +87,7 @@ public:
   void clusterBarrier(bool releases);
   /// The value of lane 0, so that the compiler knows it is uniform in the warp.
   Value broadcastLane0(Value value);
-  Value shuffleXor(Value f32Value, int64_t lanes);
+  Value shuffleXor(Value value, int64_t lanes); ///< of an i32 or f32
   /// One lane of the warp gets true.
   Value elect();
   /// Barrier 0 is for the whole CTA.
@@ -203,10 +203,10 @@ public:
   std::pair<Value, Value> unpack(Value packed, mlir::Type elementType);
   /// Two f32, rounded to 16-bit floats, in an i32; `low` in the low half.
   Value pack(Value low, Value high, mlir::Type elementType);
+  Value vectorOf(ValueRange values); ///< of one type
 
 private:
   Values unpackStruct(Value aggregate, int64_t count);
-  Value vectorOf(ValueRange values);
 };
 
 } // namespace flashnorm::kernel

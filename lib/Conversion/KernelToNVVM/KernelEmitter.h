@@ -129,7 +129,7 @@ private:
   mlir::DictionaryAttr launchAbi();
   void emitOp(mlir::Operation *op);
 
-  // Epilogue.cpp
+  // Epilogue.cpp, EpilogueMemory.cpp
   void emitForSlices(ForSlicesOp op);
   void emitMap(MapOp op);
   void emitAccumulate(AccumulateOp op);
@@ -145,6 +145,17 @@ private:
   void emitLoadFrag(LoadFragOp op);
   void emitStoreFrag(StoreFragOp op);
   void emitStoreRowvec(StoreRowvecOp op);
+  /// A slice has this many groups of eight columns.
+  static constexpr int64_t numGroups = 4;
+  /// The four lanes of a row have two columns of each group (the fragments of
+  /// mma). Between them and global memory, each has all of one: 16 bytes.
+  bool sharesGroups(mlir::Type elementType);
+  /// Word g of lane l, two columns of group g, becomes word l of lane g; and
+  /// back.
+  void exchangeGroups(llvm::MutableArrayRef<Value> words);
+  Value groupPtr(Value memref, Value row, Value column);
+  Values loadGroups(LoadFragOp op);
+  void storeGroups(StoreFragOp op, mlir::ValueRange frag);
   /// One slice's values of a vector over columns, from global memory; `column`
   /// and `group` are as in index() and group().
   Values loadColumns(Value source, Value column, Value group);

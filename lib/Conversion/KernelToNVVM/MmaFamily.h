@@ -35,7 +35,7 @@ struct RowLayout {
   int64_t run = 1;
   /// Lanes that share a row: neighbours, a power of two.
   int64_t lanesPerRow = 1;
-  mlir::Value laneInRow; ///< needed in clusters, and for colvecs
+  mlir::Value laneInRow; ///< null: a row is one lane's
   /// Warps that share a row, and this thread's rank among them.
   int64_t warpsPerRow = 1;
   mlir::Value warpInRow;

@@ -124,6 +124,7 @@ void MmaSync::setUp(KernelEmitter &emitter) {
   layout.numSlices = warpColumns / layout.sliceColumns;
   layout.run = 2;
   layout.lanesPerRow = 4;
+  layout.laneInRow = b.bitAnd(lane, 3);
   layout.warpsPerRow = config.getWarpsN();
   layout.warpInRow = warpN;
 }

@@ -9,7 +9,8 @@
 
 // A tile of 64 columns over an array of 40: two warps of 32 columns. Masks are
 // of groups of 8 columns, which lie inside or outside as a whole, and the same
-// for all lanes.
+// for all lanes. Of 16-bit arrays each of the four lanes of a row reads and
+// writes a whole group, which they exchange for two columns of each.
 // CHECK-LABEL: llvm.func @masked(
 // CHECK-SAME: %{{.+}}: !llvm.ptr<1>, %{{.+}}: !llvm.ptr<1>, %[[BIAS:[a-z0-9]+]]: !llvm.ptr<1>, %[[RES:[a-z0-9]+]]: !llvm.ptr<1>, %[[Y:[a-z0-9]+]]: !llvm.ptr<1>, %[[STATS:[a-z0-9]+]]: !llvm.ptr<1>, %[[ROWS:[a-z0-9]+]]: i32)
 // Two stages of 5120 bytes, and one sum per row and warp.
@@ -27,10 +28,26 @@
 // CHECK: llvm.getelementptr %[[BIAS]]
 // CHECK: llvm.load %{{.+}} {alignment = 8 : i64} : !llvm.ptr<1> -> vector<2xf32>
 // CHECK: %[[LAST:.+]] = arith.subi %[[ROWS]], %c1_i32
-// CHECK: %[[VALID:.+]] = arith.cmpi slt, %[[ROW:.+]], %[[ROWS]]
-// CHECK: arith.select %[[VALID]], %[[ROW]], %[[LAST]]
+// CHECK: arith.minsi %{{.+}}, %[[LAST]]
 // CHECK: llvm.getelementptr %[[RES]]
-// CHECK: llvm.load %{{.+}} {alignment = 4 : i64} : !llvm.ptr<1> -> vector<2xbf16>
+// CHECK: %[[GROUP8:.+]] = llvm.load %{{.+}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+// CHECK: %[[WORD0:.+]] = llvm.extractelement %[[GROUP8]][%c0_i32 : i32]
+// CHECK: %[[WORD1:.+]] = llvm.extractelement %[[GROUP8]][%c1_i32 : i32]
+// CHECK: %[[WORD2:.+]] = llvm.extractelement %[[GROUP8]][%c2_i32 : i32]
+// CHECK: %[[WORD3:.+]] = llvm.extractelement %[[GROUP8]][%c3_i32 : i32]
+// CHECK: %[[BIT0:.+]] = arith.andi %[[LANE:.+]], %c1_i32
+// CHECK: %[[EVEN:.+]] = arith.cmpi eq, %[[BIT0]], %c0_i32
+// CHECK: %[[GIVES:.+]] = arith.select %[[EVEN]], %[[WORD1]], %[[WORD0]]
+// CHECK: %[[TAKES:.+]] = nvvm.shfl.sync bfly %c-1_i32, %[[GIVES]], %c1_i32
+// CHECK: %[[LOW:.+]] = arith.select %[[EVEN]], %[[WORD0]], %[[TAKES]]
+// CHECK: arith.select %[[EVEN]], %[[TAKES]], %[[WORD1]]
+// CHECK: arith.select %[[EVEN]], %[[WORD3]], %[[WORD2]]
+// CHECK: nvvm.shfl.sync bfly %c-1_i32, %{{.+}}, %c1_i32
+// CHECK: %[[HIGH:.+]] = arith.select %[[EVEN]], %[[WORD2]], %{{.+}}
+// CHECK: %[[BIT1:.+]] = arith.andi %[[LANE]], %c2_i32
+// CHECK: %[[FIRST2:.+]] = arith.cmpi eq, %[[BIT1]], %c0_i32
+// CHECK: %[[GIVES2:.+]] = arith.select %[[FIRST2]], %[[HIGH]], %[[LOW]]
+// CHECK: nvvm.shfl.sync bfly %c-1_i32, %[[GIVES2]], %c2_i32
 // CHECK: llvm.fpext %{{.+}} : bf16 to f32
 
 // Padding columns add 0 to the sums.
@@ -60,11 +77,13 @@
 // CHECK: llvm.store %{{.+}}, %{{.+}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
 
 // Rows and groups of columns outside are not stored.
-// CHECK: scf.if %{{.+}} {
-// CHECK: scf.if %{{.+}} {
 // CHECK: llvm.fptrunc %{{.+}} : f32 to f16
-// CHECK: llvm.getelementptr %[[Y]]
-// CHECK: llvm.store %{{.+}}, %{{.+}} {alignment = 4 : i64} : vector<2xf16>, !llvm.ptr<1>
+// CHECK-COUNT-2: nvvm.shfl.sync bfly %c-1_i32, %{{.+}}, %c1_i32
+// CHECK-COUNT-2: nvvm.shfl.sync bfly %c-1_i32, %{{.+}}, %c2_i32
+// CHECK: %[[TO:.+]] = llvm.getelementptr %[[Y]]
+// CHECK: %[[INSIDE:.+]] = arith.andi %{{.+}}, %{{.+}} : i1
+// CHECK: scf.if %[[INSIDE]] {
+// CHECK: llvm.store %{{.+}}, %[[TO]] {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
 gpu.module @kernels {
   kernel.func @masked(%x: memref<?x64xbf16>, %w: memref<40x64xbf16>,
       %bias: memref<40xf32>, %res: memref<?x40xbf16>, %y: memref<?x40xf16>,

@@ -46,13 +46,14 @@
 // CHECK: scf.yield
 // CHECK: nvvm.cp.async.wait.group 0
 
-// Two slices of 32 columns; a thread has two rows, and pairs of columns.
-// CHECK: arith.cmpi slt, %{{.+}}, %[[ROWS]]
-// CHECK: scf.if
-// CHECK-COUNT-4: llvm.store %{{.+}}, %{{.+}} {alignment = 4 : i64} : vector<2xbf16>, !llvm.ptr<1>
-// CHECK: scf.if
-// CHECK-COUNT-4: llvm.store
-// CHECK-COUNT-8: llvm.store
+// Two slices of 32 columns; a thread has two rows, and stores eight columns of each.
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK: %[[INSIDE:.+]] = arith.cmpi slt, %{{.+}}, %[[ROWS]]
+// CHECK: scf.if %[[INSIDE]]
+// CHECK: llvm.store %{{.+}}, %{{.+}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK: llvm.store
+// CHECK-COUNT-2: llvm.store
 // CHECK-NOT: llvm.store
 // CHECK: llvm.return
 !a = !kernel.smem<32x32xbf16>
