@@ -69,13 +69,14 @@ NORMS = {"torch": native_norm, "torch.compile": compiled_norm,
 
 
 def versions():
-    """Of the peers that are installed."""
+    """Of the peers that are installed and can be imported."""
     found = {}
     for name, package in (("torch", "torch"), ("triton", "triton"),
                           ("quack", "quack-kernels")):
         try:
             found[name] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
+            importlib.import_module(name)
+        except ImportError:  # a missing package is one, too
             found[name] = None
     found["cuda"] = torch.version.cuda
     return found

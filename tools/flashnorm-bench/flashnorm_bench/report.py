@@ -1,5 +1,7 @@
 """The markdown tables of one or more shards."""
 
+import collections
+
 from flashnorm_bench import figures, problems, records, stats
 
 GROUP_TITLES = {
@@ -158,6 +160,17 @@ def intervals(rows):
             f"wide at the median over all rows, ±{100 * widths[-1]:.1f} % at most.")
 
 
+def absences(record):
+    """What was not measured and why, of the peers that some rows lack."""
+    ops = [op for problem in record["problems"]
+           for op in problem["ops"].values()]
+    reasons = collections.Counter(
+        item for op in ops for item in op["absent"].items()
+        if not item[0].startswith("fused"))
+    return [f"Without {name} in {count} of {len(ops)} rows: {reason}."
+            for (name, reason), count in sorted(reasons.items())]
+
+
 def provenance(record):
     device, method = record["device"], record["method"]
     quack = f", QuACK {device['quack']}" if device["quack"] else ""
@@ -191,6 +204,8 @@ def write(paths):
     lines += ["### At a glance", "", *at_a_glance(rows)]
     if rows:
         lines += [intervals(rows), ""]
+    for absence in absences(record):
+        lines += [absence, ""]
     for group in problems.GROUPS[:3]:
         for layout in problems.LAYOUTS:
             chosen = [r for r in rows if r.problem.group == group
