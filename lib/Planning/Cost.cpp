@@ -175,8 +175,7 @@ static double getStageTmaClocks(const Plan &plan, const Problem &problem) {
   clocks += double(plan.weightColumns(problem.transposeWeight)) *
             getTmaRowClocks(pitch, type);
   // Only with one tile across, or with CTAs side by side, which wait for each
-  // other, do all tiles wait for the box of W [K,N] that reaches beyond the
-  // end.
+  // other, do all tiles wait for the box of W [K,N] that ends beyond the array.
   if (!problem.transposeWeight && getLastColumns(plan, problem) % 64 != 0 &&
       problem.n <= plan.tileN * plan.clusterN)
     clocks += partialRowClocks * double(plan.tileK);
@@ -227,7 +226,7 @@ static double getStageClocks(const Plan &plan, const Problem &problem,
   // Only the portable family's writes compete with that: under wgmma a mainloop
   // of 64x512 tiles was measured at the full tensor rate.
   double readsOfB = double(plan.warpsM);
-  if (plan.family == Family::Wgmma && plan.tileM > 64 * plan.warpsM)
+  if (plan.family == Family::Wgmma && plan.isTall())
     readsOfB *= 2 * repeatedRead;
   double shared = (tileM * plan.warpsN + tileN * readsOfB) * tileK *
                   sizeInBytes(problem.inputType);
@@ -345,11 +344,11 @@ static double getMemoryMicroseconds(const Problem &problem,
 static double getSplitKClocks(const Plan &plan) {
   if (plan.clusterK == 1)
     return 0;
-  double bytes = double(plan.tileM) * plan.tileN * 4;
+  // An owner receives its part of the tile from each.
   SliceDeal deal = dealSlices(plan.tileN / plan.warpsN / 32, plan.clusterK);
-  double received = bytes * plan.clusterK / deal.owners;
+  double bytes = double(plan.tileM) * plan.tileN * 4 / deal.owners;
   return splitKStart + splitKLatency * (plan.clusterK - 1) +
-         std::max(bytes, received) / clusterBytesPerClock;
+         bytes * plan.clusterK / clusterBytesPerClock;
 }
 
 /// A persistent CTA on each SM, whose loads run ahead into its next tile. While

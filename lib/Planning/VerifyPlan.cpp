@@ -41,9 +41,9 @@ int64_t flashnorm::getMaxWideTile(Family) {
   return 512;
 }
 
-/// What mma_sync's epilogue holds beside the accumulator. Fitted to 730 kernels
-/// of random plans and epilogues, so that none that spills is accepted: ptxas
-/// loads the residual ahead of its use, keeps both results, and spends
+/// What mma_sync's epilogue holds beside the accumulator. Fitted to 1500
+/// kernels of random plans and epilogues, so that none that spills is accepted:
+/// ptxas loads the residual ahead of its use, keeps both results, and spends
 /// predicates and addresses on columns beyond the end.
 static int64_t estimateEpilogueRegisters(const Plan &plan,
                                          const Problem &problem) {
@@ -56,6 +56,8 @@ static int64_t estimateEpilogueRegisters(const Plan &plan,
     registers += isMasked ? rows * 3 / 4 : rows / 4;
   if (isMasked)
     registers += rows / 4;
+  if (isMasked && problem.hasActivation && problem.postNorm != Norm::None)
+    registers += rows / 8;
   if (rows > 64 && (problem.hasResidual || problem.returnsSum))
     registers += rows / 2;
   // Nothing keeps ptxas from handling all rows of a single slice at once.
@@ -73,16 +75,16 @@ bool flashnorm::isResidualStaged(const Plan &plan, const Problem &problem) {
                              sizeInBytes(problem.inputType);
 }
 
-/// The same of wgmma's, with `accumulators` in a thread. Of some 450 kernels of
-/// random plans and epilogues, those that spilled had all of one of these.
+/// The same of wgmma's. Of some 450 kernels of random plans and epilogues,
+/// those that spilled had all of one of these.
 static int64_t estimateWgmmaEpilogueRegisters(const Plan &plan,
-                                              const Problem &problem,
-                                              int64_t accumulators) {
+                                              const Problem &problem) {
+  int64_t accumulators = plan.partElements() / 128;
   bool isMasked = problem.n % (plan.tileN * plan.clusterN) != 0;
   bool spills = isMasked && problem.hasActivation && problem.hasResidual &&
                 accumulators >= 112;
   bool readsResidual = problem.hasResidual && !isResidualStaged(plan, problem);
-  if (plan.tileM > 64 * plan.warpsM) {
+  if (plan.isTall()) {
     bool isWide = problem.postNorm != Norm::None;
     spills |= accumulators > 128 && (isWide || readsResidual);
     spills |= accumulators >= 112 && isWide && readsResidual;
@@ -97,10 +99,7 @@ static int64_t estimateWgmmaEpilogueRegisters(const Plan &plan,
 static int64_t estimateOtherRegisters(const Plan &plan,
                                       const Problem &problem) {
   if (plan.family == Family::Wgmma)
-    return 48 +
-           estimateWgmmaEpilogueRegisters(plan, problem,
-                                          (plan.tileM / plan.warpsM) *
-                                              (plan.tileN / plan.warpsN) / 128);
+    return 48 + estimateWgmmaEpilogueRegisters(plan, problem);
   if (plan.family != Family::MmaSync)
     return 48;
   int64_t rows = plan.tileM / plan.warpsM, columns = plan.tileN / plan.warpsN;
@@ -141,14 +140,12 @@ PlanUsage flashnorm::computeUsage(const Plan &plan, const Problem &problem) {
   switch (plan.family) {
   case Family::MmaSync:
     usage.threads = 32 * plan.warpsM * plan.warpsN;
-    usage.accumulatorRegisters =
-        (plan.tileM / plan.warpsM) * (plan.tileN / plan.warpsN) / 32;
+    usage.accumulatorRegisters = plan.partElements() / 32;
     break;
   case Family::Wgmma:
     // One producer warpgroup besides the consumers.
     usage.threads = 128 * (1 + plan.consumerWarpgroups());
-    usage.accumulatorRegisters =
-        (plan.tileM / plan.warpsM) * (plan.tileN / plan.warpsN) / 128;
+    usage.accumulatorRegisters = plan.partElements() / 128;
     break;
   case Family::Tcgen05:
     // A producer warp, an MMA warp and four epilogue warps.
@@ -289,7 +286,7 @@ static std::string verifyWgmma(const Plan &plan, const Problem &problem) {
         ("is not 64 or 128 for each of " + Twine(plan.warpsM) + " warpgroups")
             .str(),
         plan.family);
-  if (plan.tileM != 64 * plan.warpsM && (plan.clusterK > 1 || plan.warpsN > 1))
+  if (plan.isTall() && (plan.clusterK > 1 || plan.warpsN > 1))
     return notAllowed("tile rows", plan.tileM,
                       (plan.clusterK > 1
                            ? "that a cluster along K shares are not 64"

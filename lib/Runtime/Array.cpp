@@ -164,10 +164,12 @@ std::optional<int64_t> flashnorm::countElements(ArrayRef<int64_t> sizes) {
 
 std::string flashnorm::formatShape(ArrayRef<int64_t> sizes) {
   return "[" +
-         llvm::join(
-             llvm::map_range(sizes,
-                             [](int64_t size) { return std::to_string(size); }),
-             ", ") +
+         llvm::join(llvm::map_range(sizes,
+                                    [](int64_t size) {
+                                      return size < 0 ? "?"
+                                                      : std::to_string(size);
+                                    }),
+                    ", ") +
          "]";
 }
 

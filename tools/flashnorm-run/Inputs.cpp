@@ -165,10 +165,7 @@ static void fillFrozen(Array &array, uint64_t seed, int64_t argument) {
 
 /// `bf16 [?, 64]`
 static std::string formatType(const ArgumentInfo &argument) {
-  std::string text = stringify(argument.type).str() + " [";
-  for (auto [dim, size] : llvm::enumerate(argument.shape))
-    text += (dim ? ", " : "") + (size < 0 ? "?" : std::to_string(size));
-  return text + "]";
+  return (stringify(argument.type) + " " + formatShape(argument.shape)).str();
 }
 
 /// What NumPy calls the elements of a file.

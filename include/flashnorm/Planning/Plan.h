@@ -74,6 +74,10 @@ struct Plan {
     int64_t columns = residentWeight ? 0 : weightColumns(transposeWeight);
     return (tileM + columns) * tileK;
   }
+  /// Elements of the tile that a warp (Wgmma's consumer warpgroup) has.
+  int64_t partElements() const { return (tileM / warpsM) * (tileN / warpsN); }
+  /// Wgmma: 128 rows a warpgroup instead of 64.
+  bool isTall() const { return tileM > 64 * warpsM; }
   int64_t clusterSize() const { return clusterM * clusterN * clusterK; }
   /// Wgmma: warpgroups that multiply.
   int64_t consumerWarpgroups() const {

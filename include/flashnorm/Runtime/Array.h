@@ -44,7 +44,7 @@ uint16_t doubleToF16(double value);
 /// is negative.
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> sizes);
 
-/// "[4, 8]": for messages.
+/// "[4, ?]": for messages; negative sizes are unknown.
 std::string formatShape(llvm::ArrayRef<int64_t> sizes);
 
 /// A packed row-major array.

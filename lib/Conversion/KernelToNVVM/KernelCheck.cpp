@@ -42,6 +42,8 @@ private:
   LogicalResult checkConstant(arith::ConstantOp op);
   LogicalResult checkShape(Operation *op, Type type);
   LogicalResult checkPipeline();
+  int64_t weightColumns();
+  LogicalResult checkResident(LoadOp op);
   LogicalResult checkLoad(LoadOp op);
   LogicalResult checkAccess(Operation *op);
   LogicalResult checkRow(Operation *op, MemRefType type, Value row);
@@ -295,10 +297,7 @@ LogicalResult Checker::checkPipeline() {
     return mma.emitOpError()
            << "must be as deep as the tile, " << config.getTileK() << ", got "
            << a.getShape()[1];
-  // Of W [K,N], wgmma has whole boxes, and reads the tile's columns.
-  int64_t columns = config.getTileN();
-  if (config.getFamily() == FamilyKind::Wgmma)
-    columns = llvm::alignTo(columns, 64);
+  int64_t columns = weightColumns();
   auto b = cast<SmemType>(mma.getB().getType());
   if (!mma.getTransposeB() && b.getShape()[1] != columns)
     return mma.emitOpError()
@@ -314,21 +313,35 @@ LogicalResult Checker::checkPipeline() {
   return success();
 }
 
-LogicalResult Checker::checkLoad(LoadOp op) {
-  if (op.getResident() && config.getFamily() != FamilyKind::Wgmma)
+/// Columns of W [K,N] in a stage: wgmma has whole boxes, and reads the tile's
+/// columns.
+int64_t Checker::weightColumns() {
+  int64_t box = config.getFamily() == FamilyKind::Wgmma ? 64 : 1;
+  return llvm::alignTo(config.getTileN(), box);
+}
+
+LogicalResult Checker::checkResident(LoadOp op) {
+  if (config.getFamily() != FamilyKind::Wgmma)
     return op.emitOpError()
            << "is resident, which needs persistent CTAs: "
            << "wgmma, not " << stringifyFamilyKind(config.getFamily());
-  if (op.getResident() &&
-      (config.getClusterM() > 1 || config.getClusterK() > 1))
+  if (config.getClusterM() > 1 || config.getClusterK() > 1)
     return op.emitOpError()
            << "is resident, which has no clusters along M or K";
-  if (op.getResident() &&
-      int64_t(origin.getColumns()) > config.getTileN() * config.getClusterN())
+  int64_t columns = origin.getColumns();
+  if (columns > config.getTileN() * config.getClusterN())
     return op.emitOpError()
-           << "is resident, which needs all " << int64_t(origin.getColumns())
+           << "is resident, which needs all " << columns
            << " columns in the tiles of one cluster; they have "
            << config.getTileN() * config.getClusterN();
+  if (llvm::is_contained({op.getRow(), op.getColumn()}, origin.getRow()))
+    return op.emitOpError() << "is resident and depends on the tile's row";
+  return success();
+}
+
+LogicalResult Checker::checkLoad(LoadOp op) {
+  if (op.getResident() && failed(checkResident(op)))
+    return failure();
   auto type = cast<MemRefType>(op.getSource().getType());
   auto slot = cast<SmemType>(op.getTarget().getType());
   Value k = ring.getProduce().getArgument(0);
@@ -336,15 +349,12 @@ LogicalResult Checker::checkLoad(LoadOp op) {
        llvm::enumerate(ValueRange{op.getRow(), op.getColumn()})) {
     // What the dimension is: its size in the array and in a tile.
     int64_t size, tile;
-    if (index == origin.getRow() && op.getResident())
-      return op.emitOpError() << "is resident and depends on the tile's row";
     if (index == origin.getRow()) {
       size = ShapedType::kDynamic;
       tile = config.getTileM();
     } else if (index == origin.getColumn()) {
       size = origin.getColumns();
-      bool isBoxes = dim == 1 && config.getFamily() == FamilyKind::Wgmma;
-      tile = llvm::alignTo(config.getTileN(), isBoxes ? 64 : 1);
+      tile = dim == 1 ? weightColumns() : config.getTileN();
     } else if (index == k) {
       size = ring.getBound();
       tile = ring.getStep();

@@ -6,7 +6,7 @@
 // CHECK: gpu.binary @kernels {flashnorm.manifest = {chip = "sm_80",
 // CHECK-SAME: kernels = [{block = 64 : i64, name = "first"}, {block = 32 : i64, name = "second"}],
 // CHECK-SAME: module = "kernels", ptx_version = 80 : i64, version = 3 : i64}}
-// CHECK-SAME: #gpu.object<#nvvm.target<O = 3, chip = "sm_80", features = "+ptx80"
+// CHECK-SAME: #gpu.object<#nvvm.target<chip = "sm_80", features = "+ptx80"
 // CHECK-SAME: assembly =
 // CHECK-SAME: .version 8.0\0A.target sm_80\0A.address_size 64
 // CHECK-SAME: .visible .entry first(

@@ -355,19 +355,18 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (warps.size() != 2)
     return emitError() << "warps needs 2 sizes (rows, columns), got "
                        << warps.size();
-  for (int64_t size : tile)
-    if (size <= 0)
-      return emitError() << "tile sizes must be positive, got " << size;
-  for (int64_t size : warps)
-    if (size <= 0)
-      return emitError() << "warp counts must be positive, got " << size;
-  if (stages <= 0)
-    return emitError() << "stages must be positive, got " << stages;
   if (cluster.size() != 3)
     return emitError() << "cluster needs 3 sizes (rows, columns, depth), got "
                        << cluster.size();
-  for (int64_t size : cluster)
-    if (size <= 0)
-      return emitError() << "cluster sizes must be positive, got " << size;
-  return success();
+  auto checkPositive = [&](StringRef what, ArrayRef<int64_t> sizes) {
+    for (int64_t size : sizes)
+      if (size <= 0)
+        return LogicalResult(emitError()
+                             << what << " must be positive, got " << size);
+    return success();
+  };
+  return success(succeeded(checkPositive("tile sizes", tile)) &&
+                 succeeded(checkPositive("warp counts", warps)) &&
+                 succeeded(checkPositive("stages", stages)) &&
+                 succeeded(checkPositive("cluster sizes", cluster)));
 }

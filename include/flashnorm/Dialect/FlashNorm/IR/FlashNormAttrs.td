@@ -133,11 +133,11 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     (`wgmma`) two warpgroups have a tile each; the default is `cooperative`.
     `cluster` has the CTAs of a cluster along M (they share the columns of W,
     each loading a part for all), N (they share the rows of x, and all columns are
-    in their tiles) and K (they share a tile: each
-    multiplies a part of the depth); the default is `[1, 1, 1]`. With
-    `resident_weight` (`wgmma`) a CTA keeps its columns of W in shared memory for
-    all its tiles, and the stages hold x alone: all columns must be in the tiles
-    of one cluster, which has one CTA along M and K.
+    in their tiles) and K (they share a tile: each multiplies a part of the
+    depth); the default is `[1, 1, 1]`. With `resident_weight` (`wgmma`) a CTA
+    keeps its columns of W in shared memory for all its tiles, and the stages
+    hold x alone: all columns must be in the tiles of one cluster, which has one
+    CTA along M and K.
 
     ```mlir
     #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma,
