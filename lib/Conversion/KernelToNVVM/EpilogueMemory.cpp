@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Global memory of the epilogue, through pointers, by any RowLayout. Rows
-// beyond the last and columns of padding are neither written nor read.
+// Global memory of the epilogue, through pointers, by any RowLayout. Loads
+// beyond the last row or column are moved inside of the array, stores are left
+// out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -191,6 +192,13 @@ void KernelEmitter::exchangeGroups(MutableArrayRef<Value> words) {
   }
 }
 
+/// All columns of the slice are padding, as is known from constants. Unlike
+/// loads, shuffles stay where nobody needs what they bring.
+bool KernelEmitter::isPadding(int64_t size, Value column) {
+  Value inside = columnsInside(size, column, 0);
+  return inside && matchPattern(inside, m_Zero());
+}
+
 /// Where this lane's group of a row starts.
 Value KernelEmitter::groupPtr(Value memref, Value row, Value column) {
   Type element = cast<MemRefType>(memref.getType()).getElementType();
@@ -201,6 +209,8 @@ Value KernelEmitter::groupPtr(Value memref, Value row, Value column) {
 Values KernelEmitter::loadGroups(LoadFragOp op) {
   auto type = cast<MemRefType>(op.getSource().getType());
   int64_t size = type.getDimSize(1);
+  if (isPadding(size, op.getColumn()))
+    return Values(layout.rows.size() * layout.columns.size(), b.f32(0));
   Value column = b.add(group(op.getColumn()), b.shl(layout.laneInRow, 3));
   if (size % config().getTileN() != 0)
     column = b.min(column, b.i32(size - 8));
@@ -226,6 +236,8 @@ Values KernelEmitter::loadGroups(LoadFragOp op) {
 void KernelEmitter::storeGroups(StoreFragOp op, ValueRange frag) {
   auto type = cast<MemRefType>(op.getTarget().getType());
   int64_t size = type.getDimSize(1), numColumns = layout.columns.size();
+  if (isPadding(size, op.getColumn()))
+    return;
   Value column = b.add(group(op.getColumn()), b.shl(layout.laneInRow, 3));
   Value inside =
       size % config().getTileN() == 0 ? Value() : b.less(column, size);

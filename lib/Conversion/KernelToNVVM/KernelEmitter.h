@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Walks a kernel.func and emits an llvm.func. What does not depend on the MMA
-// family is here and in Epilogue.cpp.
+// family is here, in Epilogue.cpp and in EpilogueMemory.cpp.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LIB_CONVERSION_KERNELTONVVM_KERNELEMITTER_H
@@ -153,6 +153,7 @@ private:
   /// Word g of lane l, two columns of group g, becomes word l of lane g; and
   /// back.
   void exchangeGroups(llvm::MutableArrayRef<Value> words);
+  bool isPadding(int64_t size, Value column);
   Value groupPtr(Value memref, Value row, Value column);
   Values loadGroups(LoadFragOp op);
   void storeGroups(StoreFragOp op, mlir::ValueRange frag);

@@ -243,3 +243,51 @@ gpu.module @kernels {
     kernel.return
   }
 }
+
+// -----
+
+// The second slice of the tile has nothing but padding: nobody reads, exchanges or
+// writes it.
+!a = !kernel.smem<16x32xbf16>
+!b = !kernel.smem<64x32xbf16>
+!acc = !kernel.acc<16x64>
+!frag = !kernel.frag<16x32>
+// CHECK-LABEL: llvm.func @padding(
+// CHECK-SAME: %{{[a-z0-9]+}}: !llvm.ptr<1>, %{{[a-z0-9]+}}: !llvm.ptr<1>, %[[RES:[a-z0-9]+]]: !llvm.ptr<1>, %[[Y:[a-z0-9]+]]: !llvm.ptr<1>,
+// CHECK-COUNT-2: llvm.getelementptr %[[RES]]
+// CHECK-COUNT-2: llvm.getelementptr %[[Y]]
+// CHECK-NOT: llvm.getelementptr %[[RES]]
+// CHECK-NOT: llvm.getelementptr %[[Y]]
+// CHECK-NOT: nvvm.shfl.sync bfly
+// CHECK: llvm.return
+gpu.module @kernels {
+  kernel.func @padding(%x: memref<?x64xbf16>, %w: memref<8x64xbf16>, %res: memref<?x8xbf16>,
+      %y: memref<?x8xbf16>, %rows: index)
+      config(<mma_sync, chip = "sm_80", tile = [16, 64, 32], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(8)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(64) step(32) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      kernel.load %x[%row, %k] to %a : memref<?x64xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<8x64xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.for_slices %acc : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      %r = kernel.load_frag %res[%row, %at] : memref<?x8xbf16>, !frag
+      %sum = kernel.map %f, %r : !frag, !frag {
+      ^bb0(%p: f32, %q: f32):
+        %s = arith.addf %p, %q : f32
+        kernel.yield %s : f32
+      } -> !frag
+      kernel.store_frag %sum, %y[%row, %at] : !frag, memref<?x8xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}

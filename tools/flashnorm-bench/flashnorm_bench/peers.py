@@ -71,12 +71,13 @@ NORMS = {"torch": native_norm, "torch.compile": compiled_norm,
 def versions():
     """Of the peers that are installed and can be imported."""
     found = {}
-    for name, package in (("torch", "torch"), ("triton", "triton"),
-                          ("quack", "quack-kernels")):
+    for name, package, module in (("torch", "torch", "torch"),
+                                  ("triton", "triton", "triton"),
+                                  ("quack", "quack-kernels", "quack.rmsnorm")):
         try:
+            importlib.import_module(module)
             found[name] = importlib.metadata.version(package)
-            importlib.import_module(name)
-        except ImportError:  # a missing package is one, too
+        except Exception:  # whatever a missing or broken package raises
             found[name] = None
     found["cuda"] = torch.version.cuda
     return found

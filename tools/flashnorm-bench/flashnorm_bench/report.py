@@ -164,11 +164,14 @@ def absences(record):
     """What was not measured and why, of the peers that some rows lack."""
     ops = [op for problem in record["problems"]
            for op in problem["ops"].values()]
-    reasons = collections.Counter(
-        item for op in ops for item in op["absent"].items()
-        if not item[0].startswith("fused"))
-    return [f"Without {name} in {count} of {len(ops)} rows: {reason}."
-            for (name, reason), count in sorted(reasons.items())]
+    reasons = collections.defaultdict(list)
+    for op in ops:
+        for name, reason in op["absent"].items():
+            if not name.startswith("fused"):
+                reasons[name].append(reason.partition("\n")[0].rstrip("."))
+    return [f"Without {name} in {len(found)} of {len(ops)} rows, most often: "
+            f"{collections.Counter(found).most_common(1)[0][0]}."
+            for name, found in sorted(reasons.items())]
 
 
 def provenance(record):

@@ -139,8 +139,8 @@ class Session:
                 continue
             try:
                 norm = make(op, columns, *inputs.vectors(op, problem))
-            except ImportError as error:
-                absent[f"norm {name}"] = str(error)
+            except Exception as error:  # of a missing or broken package
+                absent[f"norm {name}"] = f"{type(error).__name__}: {error}"[:400]
                 continue
             candidate = self.device.Candidate(
                 f"norm {name}", lambda norm=norm: norm(source))
