@@ -70,6 +70,8 @@ static constexpr double clusterBytesPerClock = 24;
 /// (L2 has less to do, and the clock is higher) to 6 % slower where they are
 /// even.
 static constexpr double exposedByMulticast = 0.06;
+/// What still shows of it where x is prefetched into L2.
+static constexpr double exposedPrefetched = 0.5;
 /// Clocks until two CTAs that load for each other are both there.
 static constexpr double multicastLatency = 600;
 
@@ -405,6 +407,9 @@ static double estimatePersistent(const Plan &plan, const Problem &problem,
   exposed *= 1 + 1 / double(plan.stages - 1);
   if (plan.clusterM > 1)
     exposed += exposedByMulticast;
+  // Asked for ahead, x comes from L2.
+  if (plan.prefetch)
+    exposed *= exposedPrefetched;
   return startOfKernel + std::max(compute, memory) +
          exposed * std::min(compute, memory) +
          exposedL2 * l2Bytes / l2Rate / target.clockMHz;

@@ -391,6 +391,20 @@ static std::string verifyResidentWeight(const Plan &plan,
   return "";
 }
 
+static std::string verifyPrefetch(const Plan &plan, const Problem &problem) {
+  if (!plan.prefetch)
+    return "";
+  if (plan.family != Family::Wgmma)
+    return ("prefetch is for wgmma, not for " + stringify(plan.family)).str();
+  int64_t steps =
+      llvm::divideCeil(llvm::divideCeil(problem.k, plan.tileK), plan.clusterK);
+  if (plan.prefetch < 0 || plan.prefetch > steps)
+    return ("prefetch " + Twine(plan.prefetch) + " is not in 0 to " +
+            Twine(steps) + ", the steps of a tile")
+        .str();
+  return "";
+}
+
 std::string flashnorm::verifyPlan(const Plan &plan, const Problem &problem,
                                   const TargetInfo &target) {
   if (std::string reason = verifyProblem(problem); !reason.empty())
@@ -426,6 +440,8 @@ std::string flashnorm::verifyPlan(const Plan &plan, const Problem &problem,
   if (std::string reason = verifyStrategy(plan, problem); !reason.empty())
     return reason;
   if (std::string reason = verifyResidentWeight(plan, problem); !reason.empty())
+    return reason;
+  if (std::string reason = verifyPrefetch(plan, problem); !reason.empty())
     return reason;
 
   std::string reason;

@@ -65,6 +65,9 @@ struct Plan {
   /// for all its tiles, so that stages hold x alone. All columns must be in the
   /// tiles of one cluster, which has one CTA along M and K.
   bool residentWeight = false;
+  /// Wgmma: stages before its load that x is asked of device memory, into L2;
+  /// 0: not at all.
+  int64_t prefetch = 0;
 
   /// Columns of W beside a tile of x: wgmma has W [K,N] in whole boxes of 64,
   /// of which a tile may use half of the last.

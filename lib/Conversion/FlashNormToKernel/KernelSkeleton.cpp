@@ -188,10 +188,13 @@ void Skeleton::emitPipeline() {
                                    SmallVector<Location>(3, b.getLoc()));
     Value k0 = produce->getArgument(0);
     k::LoadOp::create(b, input, row0, k0, produce->getArgument(1),
-                      /*resident=*/false);
+                      /*resident=*/false,
+                      plan.getPrefetch()
+                          ? b.getI64IntegerAttr(plan.getPrefetch())
+                          : IntegerAttr());
     k::LoadOp::create(b, weight, transposed ? column0 : k0,
                       transposed ? k0 : column0, produce->getArgument(2),
-                      plan.getResidentWeight());
+                      plan.getResidentWeight(), /*prefetch=*/IntegerAttr());
     k::YieldOp::create(b, ValueRange());
   }
   {

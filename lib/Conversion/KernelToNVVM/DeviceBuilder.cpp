@@ -324,6 +324,11 @@ void DeviceBuilder::bulkCommit() {
 void DeviceBuilder::bulkWaitRead(int64_t pending) {
   NVVM::CpAsyncBulkWaitGroupOp::create(*this, uint32_t(pending), getUnitAttr());
 }
+void DeviceBuilder::tmaPrefetch(Value tensorMap, Value column, Value row) {
+  NVVM::CpAsyncBulkTensorPrefetchOp::create(
+      *this, tensorMap, ValueRange{column, row}, ValueRange(),
+      NVVM::TMALoadMode::TILE, Value());
+}
 void DeviceBuilder::prefetchTensorMap(Value tensorMap) {
   NVVM::PrefetchOp::create(*this, NVVM::PrefetchCacheLevelAttr(),
                            NVVM::CacheEvictionPriorityAttr(), tensorMap,

@@ -150,6 +150,8 @@ public:
   /// the same barrier in each.
   void tmaLoad(Value sharedPtr, Value tensorMap, Value column, Value row,
                Value barrier, int64_t ctas = 1);
+  /// The box that `tmaLoad` would load, from device memory into L2.
+  void tmaPrefetch(Value tensorMap, Value column, Value row);
   void prefetchTensorMap(Value tensorMap);
   /// What this thread wrote to shared memory, TMA sees.
   void fenceProxyAsync();

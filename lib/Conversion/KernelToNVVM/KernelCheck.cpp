@@ -43,6 +43,7 @@ private:
   LogicalResult checkShape(Operation *op, Type type);
   LogicalResult checkPipeline();
   int64_t weightColumns();
+  LogicalResult checkPrefetch(LoadOp op);
   LogicalResult checkResident(LoadOp op);
   LogicalResult checkLoad(LoadOp op);
   LogicalResult checkAccess(Operation *op);
@@ -320,6 +321,22 @@ int64_t Checker::weightColumns() {
   return llvm::alignTo(config.getTileN(), box);
 }
 
+LogicalResult Checker::checkPrefetch(LoadOp op) {
+  if (config.getFamily() != FamilyKind::Wgmma || op.getResident())
+    return op.emitOpError() << "is prefetched, which wgmma does, other than "
+                               "what is resident";
+  int64_t steps = llvm::divideCeil(
+      llvm::divideCeil(int64_t(ring.getBound()), config.getTileK()),
+      config.getClusterK());
+  if (int64_t(*op.getPrefetch()) > steps)
+    return op.emitOpError() << "is prefetched " << *op.getPrefetch()
+                            << " steps ahead; a tile has " << steps;
+  if (op.getRow() != origin.getRow())
+    return op.emitOpError()
+           << "is prefetched, which is for the rows of the tile";
+  return success();
+}
+
 LogicalResult Checker::checkResident(LoadOp op) {
   if (config.getFamily() != FamilyKind::Wgmma)
     return op.emitOpError()
@@ -341,6 +358,8 @@ LogicalResult Checker::checkResident(LoadOp op) {
 
 LogicalResult Checker::checkLoad(LoadOp op) {
   if (op.getResident() && failed(checkResident(op)))
+    return failure();
+  if (op.getPrefetch() && failed(checkPrefetch(op)))
     return failure();
   auto type = cast<MemRefType>(op.getSource().getType());
   auto slot = cast<SmemType>(op.getTarget().getType());

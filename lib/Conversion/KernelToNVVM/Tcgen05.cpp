@@ -132,7 +132,8 @@ void Tcgen05::emit(KernelEmitter &emitter) {
             [&] {
               b.ifThen(b.elect(), [&] {
                 ring.prefetchTensorMaps();
-                ring.produce(/*isFirst=*/Value(), {b.i32(0), b.i32(1)});
+                ring.produce(/*isFirst=*/Value(), /*nextRow=*/Value(),
+                             {b.i32(0), b.i32(1)});
               });
             },
             [&] { b.ifThen(b.elect(), [&] { emitMmaWarp(emitter, ring); }); });

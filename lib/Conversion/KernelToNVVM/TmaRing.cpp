@@ -107,7 +107,28 @@ Values TmaRing::produceFrag(ValueRange position) {
   return {nextStage, nextParity};
 }
 
-Values TmaRing::produce(Value isFirst, ValueRange position) {
+/// Asks for what `load` needs `prefetch` steps from here. CTAs side by side
+/// need the same rows, and take turns.
+void TmaRing::prefetch(LoadOp load, Value kTile, Value nextRow) {
+  DeviceBuilder &b = emitter.builder();
+  int64_t ctas = emitter.config().getClusterN();
+  Value ahead = b.add(kTile, int64_t(*load.getPrefetch()));
+  Value isHere = b.less(ahead, emitter.numKTiles());
+  auto ask = [&] {
+    Value row = b.select(isHere, emitter.index(load.getRow()), nextRow);
+    Value step = b.select(isHere, ahead, b.sub(ahead, emitter.numKTiles()));
+    b.ifThen(b.less(b.i32(-1), row), [&] {
+      b.tmaPrefetch(emitter.tensorMap(load.getSource()), emitter.depthOf(step),
+                    row);
+    });
+  };
+  if (ctas == 1)
+    return ask();
+  Value turn = b.bitAnd(b.sub(kTile, b.rankInCluster()), ctas - 1);
+  b.ifThen(b.equal(turn, 0), ask);
+}
+
+Values TmaRing::produce(Value isFirst, Value nextRow, ValueRange position) {
   DeviceBuilder &b = emitter.builder();
   PipelineOp ring = emitter.pipeline();
   Block &body = ring.getProduce().front();
@@ -154,6 +175,8 @@ Values TmaRing::produce(Value isFirst, ValueRange position) {
             b.ifThen(isFirst, [&] { emitLoad(load); });
           else
             emitLoad(load);
+          if (load.getPrefetch())
+            prefetch(load, kTile, nextRow);
         }
         auto [nextStage, nextParity] = advance(stage, parity);
         return Values{nextStage, nextParity};

@@ -30,7 +30,8 @@ public:
   /// parity). A producer starts at stage 0 with parity 1, which a fresh barrier
   /// counts as complete: all stages start empty. `isFirst` (i1): the CTA's
   /// first tile, whose stages say that resident loads have arrived, too.
-  Values produce(Value isFirst, ValueRange position);
+  /// `nextRow`: the first row of its next tile, negative if there is none.
+  Values produce(Value isFirst, Value nextRow, ValueRange position);
 
   /// Waits until the stage is full.
   void waitFull(Value stage, Value parity);
@@ -48,6 +49,7 @@ public:
   static llvm::LogicalResult check(FuncOp func, PipelineOp pipeline);
 
 private:
+  void prefetch(LoadOp load, Value kTile, Value nextRow);
   Values produceFrag(ValueRange position);
   void waitEmpty(Value stage, Value parity);
 

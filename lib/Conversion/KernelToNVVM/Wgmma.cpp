@@ -181,12 +181,25 @@ void Wgmma::emit(KernelEmitter &emitter) {
 void Wgmma::emitProducer(KernelEmitter &emitter, TmaRing &ring) {
   DeviceBuilder &b = emitter.builder();
   ring.prefetchTensorMaps();
+  Block &body = emitter.pipeline().getProduce().front();
+  bool isPrefetched = llvm::any_of(body.getOps<LoadOp>(), [](LoadOp load) {
+    return load.getPrefetch().has_value();
+  });
   b.loop(emitter.firstTile(), emitter.numTiles(), emitter.tileStep(),
          {b.i32(0), b.i32(1)}, [&](Value tile, ValueRange position) {
+           Value nextRow;
+           if (isPrefetched) {
+             Value next = b.add(tile, emitter.tileStep());
+             emitter.setTile(next);
+             emitter.emitBefore();
+             nextRow =
+                 b.select(b.less(next, emitter.numTiles()),
+                          emitter.index(emitter.origin().getRow()), b.i32(-1));
+           }
            emitter.setTile(tile);
            emitter.emitBefore();
            Value isFirst = b.equal(b.sub(tile, emitter.firstTile()), 0);
-           return ring.produce(isFirst, position);
+           return ring.produce(isFirst, nextRow, position);
          });
 }
 

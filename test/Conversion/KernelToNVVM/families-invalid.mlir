@@ -355,6 +355,107 @@ gpu.module @kernels {
 
 // -----
 
+// Only wgmma prefetches, and only rows of x, up to those of the next tile.
+!a = !kernel.smem<64x64xbf16>
+!b = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+gpu.module @kernels {
+  kernel.func @mma_sync_prefetch(%x: memref<?x128xbf16>, %w: memref<64x128xbf16>, %rows: index)
+      config(<mma_sync, chip = "sm_80", tile = [64, 64, 64], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      // expected-error @below {{is prefetched, which wgmma does, other than what is resident}}
+      kernel.load %x[%row, %k] to %a prefetch(1) : memref<?x128xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<64x128xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.return
+  }
+}
+
+// -----
+
+!a = !kernel.smem<64x64xbf16>
+!b = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+gpu.module @kernels {
+  kernel.func @far_prefetch(%x: memref<?x128xbf16>, %w: memref<64x128xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      // expected-error @below {{is prefetched 3 steps ahead; a tile has 2}}
+      kernel.load %x[%row, %k] to %a prefetch(3) : memref<?x128xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<64x128xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.return
+  }
+}
+
+// -----
+
+!a = !kernel.smem<64x64xbf16>
+!b = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+gpu.module @kernels {
+  kernel.func @weight_prefetch(%x: memref<?x128xbf16>, %w: memref<64x128xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      // expected-error @below {{is prefetched, which is for the rows of the tile}}
+      kernel.load %w[%column, %k] to %b prefetch(1) : memref<64x128xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.return
+  }
+}
+
+// -----
+
+!a = !kernel.smem<64x64xbf16>
+!b = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+gpu.module @kernels {
+  kernel.func @resident_prefetch(%x: memref<?x128xbf16>, %w: memref<64x128xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      // expected-error @below {{is prefetched, which wgmma does, other than what is resident}}
+      kernel.load %w[%column, %k] to %b resident prefetch(1) : memref<64x128xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.return
+  }
+}
+
+// -----
+
 // wgmma has whole boxes of 64 columns of W [K,N], and no others.
 !a = !kernel.smem<64x64xbf16>
 !b = !kernel.smem<64x192xbf16>

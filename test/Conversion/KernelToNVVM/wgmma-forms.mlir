@@ -1,4 +1,4 @@
-// A resident W, and 128 rows a warpgroup.
+// A resident W, 128 rows a warpgroup, and rows of x that are prefetched.
 // RUN: flashnorm-opt %s --convert-kernel-to-nvvm --canonicalize --cse \
 // RUN:   --split-input-file | FileCheck %s
 
@@ -85,6 +85,49 @@ gpu.module @kernels {
     ^bb0(%f: !kernel.frag<128x32>, %col: index):
       %at = arith.addi %column, %col : index
       kernel.store_frag %f, %y[%row, %at] : !kernel.frag<128x32>, memref<?x32xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}
+
+// -----
+
+// Two steps ahead, behind the load: of this tile's rows, or of the next one's if there
+// is one. Two CTAs side by side take turns.
+!a = !kernel.smem<64x64xbf16>
+!b = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+// CHECK-LABEL: llvm.func @prefetched(
+// CHECK-SAME:  %[[X:[^:]+]]: !llvm.ptr {
+// CHECK:       %[[NEXT:.+]] = arith.select %{{.+}}, %{{.+}}, %c-1_i32
+// CHECK:       scf.for %[[STEP:.+]] = %c0_i32 to %c3_i32
+// CHECK:       nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %[[X]],
+// CHECK:       %[[AHEAD:.+]] = arith.addi %[[STEP]], %c2_i32
+// CHECK:       %[[HERE:.+]] = arith.cmpi {{[su]}}lt, %[[AHEAD]], %c3_i32
+// CHECK:       scf.if
+// CHECK:         arith.select %[[HERE]], %{{.+}}, %[[NEXT]]
+// CHECK:         scf.if
+// CHECK:           nvvm.cp.async.bulk.tensor.prefetch %[[X]], box
+gpu.module @kernels {
+  kernel.func @prefetched(%x: memref<?x192xbf16>, %w: memref<128x192xbf16>, %y: memref<?x128xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1], schedule = ping_pong, cluster = [1, 2, 1]>) {
+    %row, %column = kernel.tile_origin columns(128)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(192) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b):
+      kernel.load %x[%row, %k] to %a prefetch(2) : memref<?x192xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<128x192xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.for_slices %acc : !acc {
+    ^bb0(%f: !kernel.frag<64x32>, %col: index):
+      %at = arith.addi %column, %col : index
+      kernel.store_frag %f, %y[%row, %at] : !kernel.frag<64x32>, memref<?x128xbf16>
       kernel.yield
     }
     kernel.return

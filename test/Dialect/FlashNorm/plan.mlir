@@ -27,6 +27,30 @@ func.func @gemm(%x: tensor<8192x4096xbf16>, %w: tensor<4096x4096xbf16>,
   return %y : tensor<8192x4096xbf16>
 }
 
+// Many tiles of 64x256 with a long K: x is asked of device memory ahead of its load.
+// CHECK-LABEL: func @prefetched(
+// SM90A:         tile = [64, 256, 64], warps = [1, 1], stages = {{[0-9]+}}, schedule = ping_pong, prefetch = 4>
+func.func @prefetched(%x: tensor<65536x1024xbf16>, %w: tensor<1024x256xbf16>,
+                      %init: tensor<65536x256xbf16>) -> tensor<65536x256xbf16> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<65536x1024xbf16>, tensor<1024x256xbf16>)
+      outs(%init : tensor<65536x256xbf16>)
+      {post_norm = #flashnorm.norm<rms, eps = 1.000000e-05>}
+      -> tensor<65536x256xbf16>
+  return %y : tensor<65536x256xbf16>
+}
+
+// Not where K is short.
+// CHECK-LABEL: func @short_rows(
+// SM90A:         tile = [64, 256, 64], warps = [1, 1], stages = {{[0-9]+}}, schedule = ping_pong>
+func.func @short_rows(%x: tensor<65536x960xbf16>, %w: tensor<960x256xbf16>,
+                      %init: tensor<65536x256xbf16>) -> tensor<65536x256xbf16> {
+  %y = flashnorm.matmul ins(%x, %w : tensor<65536x960xbf16>, tensor<960x256xbf16>)
+      outs(%init : tensor<65536x256xbf16>)
+      {post_norm = #flashnorm.norm<rms, eps = 1.000000e-05>}
+      -> tensor<65536x256xbf16>
+  return %y : tensor<65536x256xbf16>
+}
+
 // 512 columns: eight warps, or two warpgroups, side by side own the row.
 // CHECK-LABEL: func @wide_tile(
 // SM80:          strategy = wide_tile, chip = "sm_80", family = mma_sync, tile = [64, 512, 32], warps = [1, 8]

@@ -504,6 +504,36 @@ func.func @resident_weight_of_another_family(
 
 // -----
 
+func.func @prefetch_of_another_family(
+    %x: tensor<?x256xbf16>, %w: tensor<256x128xbf16>, %init: tensor<?x128xbf16>)
+    -> tensor<?x128xbf16> {
+  // expected-error @below {{plan cannot run: prefetch is for wgmma, not for mma_sync}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x128xbf16>)
+      outs(%init : tensor<?x128xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = mma_sync,
+                              tile = [64, 128, 64], warps = [2, 2], stages = 2,
+                              prefetch = 1>}
+      -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+
+// -----
+
+func.func @prefetch_beyond_the_next_tile(
+    %x: tensor<?x256xbf16>, %w: tensor<256x128xbf16>, %init: tensor<?x128xbf16>)
+    -> tensor<?x128xbf16> {
+  // expected-error @below {{plan cannot run: prefetch 3 is not in 0 to 2, the steps of a tile}}
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x128xbf16>)
+      outs(%init : tensor<?x128xbf16>)
+      {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma,
+                              tile = [64, 128, 64], warps = [1, 1], stages = 2,
+                              cluster = [1, 1, 2], prefetch = 3>}
+      -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
+
+// -----
+
 func.func @resident_weight_of_few_columns(
     %x: tensor<?x256xbf16>, %w: tensor<256x128xbf16>, %init: tensor<?x128xbf16>)
     -> tensor<?x128xbf16> {

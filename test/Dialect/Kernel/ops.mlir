@@ -33,8 +33,8 @@ kernel.func @all_ops(%x: memref<?x128xf16>, %w: memref<128x64xf16>,
       init(%zero, %fill : !acc, !rows) produce {
   // CHECK: ^bb0(%[[K:.+]]: index, %[[A:.+]]: !kernel.smem<64x64xf16>, %[[B:.+]]: !kernel.smem<64x64xf16>):
   ^bb0(%k: index, %a: !slot, %b: !slot):
-    // CHECK: kernel.load %[[X]][%[[ROW]], %[[K]]] to %[[A]] : memref<?x128xf16>, <64x64xf16>
-    kernel.load %x[%row, %k] to %a : memref<?x128xf16>, !slot
+    // CHECK: kernel.load %[[X]][%[[ROW]], %[[K]]] to %[[A]] prefetch(2) : memref<?x128xf16>, <64x64xf16>
+    kernel.load %x[%row, %k] to %a prefetch(2) : memref<?x128xf16>, !slot
     // CHECK: kernel.load %[[W]][%[[K]], %[[COLUMN]]] to %[[B]] resident : memref<128x64xf16>, <64x64xf16>
     kernel.load %w[%k, %column] to %b resident : memref<128x64xf16>, !slot
     // CHECK: kernel.yield{{$}}

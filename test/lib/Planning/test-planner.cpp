@@ -163,12 +163,15 @@ static void emitProblem(int64_t index, const Problem &problem,
   outs() << llvm::formatv(
       "\n      plan = #flashnorm.plan<strategy = {0}, chip = \"{1}\", family = "
       "{2}, tile = [{3}, {4}, {5}], warps = [{6}, {7}], stages = {8}, "
-      "schedule = {9}, cluster = [{10}, {11}, {12}]{13}>} -> {14}\n"
-      "  return %y : {14}\n}\n",
+      "schedule = {9}, cluster = [{10}, {11}, {12}]{13}{14}>} -> {15}\n"
+      "  return %y : {15}\n}\n",
       stringify(plan.strategy), plan.chip, stringify(plan.family), plan.tileM,
       plan.tileN, plan.tileK, plan.warpsM, plan.warpsN, plan.stages,
       stringify(plan.schedule), plan.clusterM, plan.clusterN, plan.clusterK,
-      plan.residentWeight ? ", resident_weight" : "", y);
+      plan.residentWeight ? ", resident_weight" : "",
+      plan.prefetch ? llvm::formatv(", prefetch = {0}", plan.prefetch).str()
+                    : "",
+      y);
 }
 
 static int emit(int64_t seed, int64_t count) {

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // `, schedule = ping_pong, cluster = [1, 2, 1]`, the tail of #flashnorm.plan
-// and #kernel.config; the former may add `, resident_weight`. What is the
-// default, the enum's Cooperative and a cluster of one CTA, is left out. For
-// custom<Placement>($schedule, $cluster) of an attribute's assembly format.
+// and #kernel.config; the former may add `, resident_weight, prefetch = 4`.
+// What is the default, the enum's Cooperative, a cluster of one CTA and no
+// prefetch, is left out. For custom<Placement>($schedule, $cluster) of an
+// attribute's assembly format.
 //
 //===----------------------------------------------------------------------===//
 #ifndef FLASHNORM_DIALECT_SUPPORT_PLACEMENTFORMAT_H
@@ -18,11 +19,12 @@
 
 namespace flashnorm {
 
-/// `residentWeight`: null where there is no such thing.
+/// `residentWeight`, `prefetch`: null where there is no such thing.
 template <typename ScheduleT>
 mlir::ParseResult parsePlacement(mlir::AsmParser &parser, ScheduleT &schedule,
                                  llvm::SmallVectorImpl<int64_t> &cluster,
-                                 bool *residentWeight = nullptr) {
+                                 bool *residentWeight = nullptr,
+                                 int64_t *prefetch = nullptr) {
   schedule = ScheduleT::Cooperative;
   cluster.assign(3, 1);
   bool seenSchedule = false, seenCluster = false;
@@ -53,10 +55,20 @@ mlir::ParseResult parsePlacement(mlir::AsmParser &parser, ScheduleT &schedule,
       *residentWeight = true;
       continue;
     }
+    if (prefetch && !*prefetch &&
+        succeeded(parser.parseOptionalKeyword("prefetch"))) {
+      if (parser.parseEqual() || parser.parseInteger(*prefetch))
+        return mlir::failure();
+      if (*prefetch < 1)
+        return parser.emitError(parser.getCurrentLocation())
+               << "expected a positive number of stages";
+      continue;
+    }
     return parser.emitError(parser.getCurrentLocation())
            << "expected "
-           << (residentWeight ? "'schedule', 'cluster' or 'resident_weight'"
-                              : "'schedule' or 'cluster'")
+           << (residentWeight
+                   ? "'schedule', 'cluster', 'resident_weight' or 'prefetch'"
+                   : "'schedule' or 'cluster'")
            << ", each once";
   }
   return mlir::success();
@@ -65,15 +77,16 @@ mlir::ParseResult parsePlacement(mlir::AsmParser &parser, ScheduleT &schedule,
 template <typename ScheduleT>
 mlir::ParseResult parsePlacement(mlir::AsmParser &parser, ScheduleT &schedule,
                                  llvm::SmallVectorImpl<int64_t> &cluster,
-                                 bool &residentWeight) {
+                                 bool &residentWeight, int64_t &prefetch) {
   residentWeight = false;
-  return parsePlacement(parser, schedule, cluster, &residentWeight);
+  prefetch = 0;
+  return parsePlacement(parser, schedule, cluster, &residentWeight, &prefetch);
 }
 
 template <typename ScheduleT>
 void printPlacement(mlir::AsmPrinter &printer, ScheduleT schedule,
                     llvm::ArrayRef<int64_t> cluster,
-                    bool residentWeight = false) {
+                    bool residentWeight = false, int64_t prefetch = 0) {
   if (schedule != ScheduleT::Cooperative)
     printer << ", schedule = " << schedule;
   if (!llvm::all_of(cluster, [](int64_t size) { return size == 1; })) {
@@ -83,6 +96,8 @@ void printPlacement(mlir::AsmPrinter &printer, ScheduleT schedule,
   }
   if (residentWeight)
     printer << ", resident_weight";
+  if (prefetch)
+    printer << ", prefetch = " << prefetch;
 }
 
 } // namespace flashnorm

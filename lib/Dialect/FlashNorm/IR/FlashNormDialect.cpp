@@ -348,7 +348,8 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                PlanStrategy strategy, StringRef chip,
                                PlanFamily family, ArrayRef<int64_t> tile,
                                ArrayRef<int64_t> warps, int64_t stages,
-                               PlanSchedule, ArrayRef<int64_t> cluster, bool) {
+                               PlanSchedule, ArrayRef<int64_t> cluster, bool,
+                               int64_t prefetch) {
   if (tile.size() != 3)
     return emitError() << "tile needs 3 sizes (rows, columns, depth), got "
                        << tile.size();
@@ -358,6 +359,8 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (cluster.size() != 3)
     return emitError() << "cluster needs 3 sizes (rows, columns, depth), got "
                        << cluster.size();
+  if (prefetch < 0)
+    return emitError() << "prefetch must be 0 or positive, got " << prefetch;
   auto checkPositive = [&](StringRef what, ArrayRef<int64_t> sizes) {
     for (int64_t size : sizes)
       if (size <= 0)

@@ -174,6 +174,7 @@ Plan flashnorm::getPlan(PlanAttr attr) {
   plan.clusterN = attr.getCluster()[1];
   plan.clusterK = attr.getCluster()[2];
   plan.residentWeight = attr.getResidentWeight();
+  plan.prefetch = attr.getPrefetch();
   return plan;
 }
 
@@ -182,7 +183,8 @@ PlanAttr flashnorm::getPlanAttr(MLIRContext *context, const Plan &plan) {
       context, PlanStrategy(int(plan.strategy)), plan.chip,
       PlanFamily(int(plan.family)), {plan.tileM, plan.tileN, plan.tileK},
       {plan.warpsM, plan.warpsN}, plan.stages, PlanSchedule(int(plan.schedule)),
-      {plan.clusterM, plan.clusterN, plan.clusterK}, plan.residentWeight);
+      {plan.clusterM, plan.clusterN, plan.clusterK}, plan.residentWeight,
+      plan.prefetch);
 }
 
 LogicalResult flashnorm::verifyPlanOf(MatmulOp op) {
@@ -214,6 +216,8 @@ std::string flashnorm::describePlan(const Plan &plan) {
                           plan.clusterK);
   if (plan.residentWeight)
     text += ", resident weight";
+  if (plan.prefetch)
+    text += llvm::formatv(", prefetch {0}", plan.prefetch);
   return text;
 }
 

@@ -193,3 +193,19 @@ func.func @wide_tile_half_box(%x: tensor<?x136xbf16>, %w: tensor<136x160xbf16>, 
   %y = flashnorm.matmul ins(%x, %w : tensor<?x136xbf16>, tensor<136x160xbf16>) residual(%r : tensor<?x160xbf16>) outs(%e : tensor<?x160xbf16>) {post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 96, 64], warps = [1, 1], stages = 2, schedule = ping_pong, cluster = [1, 2, 1], resident_weight>} -> tensor<?x160xbf16>
   return %y : tensor<?x160xbf16>
 }
+
+func.func @gemm_prefetch(%x: tensor<?x192xbf16>, %w: tensor<96x192xbf16>) -> tensor<?x96xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x96xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<96x192xbf16>) outs(%e : tensor<?x96xbf16>) {transpose_weight, plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [64, 96, 64], warps = [1, 1], stages = 2, schedule = ping_pong, prefetch = 2>} -> tensor<?x96xbf16>
+  return %y : tensor<?x96xbf16>
+}
+
+func.func @wide_tile_prefetch_cluster(%x: tensor<?x192xbf16>, %w: tensor<64x192xbf16>) -> tensor<?x64xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
+  %e = tensor.empty(%m) : tensor<?x64xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<64x192xbf16>) outs(%e : tensor<?x64xbf16>) {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 32, 64], warps = [1, 1], stages = 2, schedule = ping_pong, cluster = [1, 2, 1], prefetch = 3>} -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
+}

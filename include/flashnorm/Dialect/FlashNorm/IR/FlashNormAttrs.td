@@ -137,7 +137,9 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     depth); the default is `[1, 1, 1]`. With `resident_weight` (`wgmma`) a CTA
     keeps its columns of W in shared memory for all its tiles, and the stages
     hold x alone: all columns must be in the tiles of one cluster, which has one
-    CTA along M and K.
+    CTA along M and K. With `prefetch = 4` (`wgmma`) the rows of x are asked of
+    device memory four stages before they are loaded, into L2, also those of the
+    CTA's next tile; CTAs along N take turns.
 
     ```mlir
     #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma,
@@ -154,12 +156,14 @@ def FlashNorm_PlanAttr : FlashNorm_Attr<"Plan", "plan"> {
     DefaultValuedParameter<"::flashnorm::PlanSchedule",
                            "::flashnorm::PlanSchedule::Cooperative">:$schedule,
     ArrayRefParameter<"int64_t">:$cluster,
-    DefaultValuedParameter<"bool", "false">:$resident_weight);
+    DefaultValuedParameter<"bool", "false">:$resident_weight,
+    DefaultValuedParameter<"int64_t", "0">:$prefetch);
   let assemblyFormat = [{
     `<` `strategy` `=` $strategy `,` `chip` `=` $chip `,`
         `family` `=` $family `,` `tile` `=` custom<Sizes>($tile) `,`
         `warps` `=` custom<Sizes>($warps) `,` `stages` `=` $stages
-        `` custom<Placement>($schedule, $cluster, $resident_weight) `>`
+        `` custom<Placement>($schedule, $cluster, $resident_weight,
+                             $prefetch) `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -145,12 +145,18 @@ def Kernel_LoadOp : Kernel_Op<"load", [HasParent<"PipelineOp">]> {
     What a `resident` load brings depends on the pipeline's index only: a CTA
     that works on several tiles loads it under the first one, and keeps it for
     all of them in shared memory of its own for each index.
+
+    With `prefetch(n)` the box of the n-th step from here is asked of device
+    memory, into L2: of the CTA's next tile where this one has no such step. It
+    changes no result.
   }];
   let arguments = (ins Arg<Kernel_Matrix, "", [MemRead]>:$source,
     Index:$row, Index:$column, Arg<Kernel_SmemType, "", [MemWrite]>:$target,
-    UnitAttr:$resident);
+    UnitAttr:$resident,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$prefetch);
   let assemblyFormat = [{
-    $source `[` $row `,` $column `]` `to` $target (`resident` $resident^)? attr-dict
+    $source `[` $row `,` $column `]` `to` $target (`resident` $resident^)?
+    (`prefetch` `(` $prefetch^ `)`)? attr-dict
     `:` type($source) `,` type($target)
   }];
   let hasVerifier = 1;
