@@ -163,11 +163,13 @@ std::optional<int64_t> flashnorm::countElements(ArrayRef<int64_t> sizes) {
 }
 
 std::string flashnorm::formatShape(ArrayRef<int64_t> sizes) {
+  constexpr int64_t dynamic = std::numeric_limits<int64_t>::min();
   return "[" +
          llvm::join(llvm::map_range(sizes,
                                     [](int64_t size) {
-                                      return size < 0 ? "?"
-                                                      : std::to_string(size);
+                                      return size == dynamic
+                                                 ? "?"
+                                                 : std::to_string(size);
                                     }),
                     ", ") +
          "]";

@@ -334,7 +334,8 @@ static Expected<Array> copyResult(llvm::ArrayRef<int64_t> words,
   view.sizes.assign(words.begin() + 3, words.begin() + 3 + info.rank);
   view.strides.assign(words.begin() + 3 + info.rank, words.end());
   if (!countElements(view.sizes))
-    return createStringError("a result has shape " + formatShape(view.sizes));
+    return createStringError("a result has an impossible shape, " +
+                             formatShape(view.sizes));
   Array array(info.type, view.sizes);
   packView(view, elementSize, array.data.data());
   return array;

@@ -44,7 +44,8 @@ uint16_t doubleToF16(double value);
 /// is negative.
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> sizes);
 
-/// "[4, ?]": for messages; negative sizes are unknown.
+/// "[4, ?]", for messages: `?` stands for MLIR's dynamic size, the least
+/// int64_t.
 std::string formatShape(llvm::ArrayRef<int64_t> sizes);
 
 /// A packed row-major array.

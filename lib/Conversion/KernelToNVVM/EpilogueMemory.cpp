@@ -27,8 +27,13 @@ Value KernelEmitter::convertFloat(Value value, Type type) {
   return LLVM::FPTruncOp::create(b, type, value);
 }
 
+/// Whether the last tile reaches beyond `size` columns.
+bool KernelEmitter::hasPadding(int64_t size) {
+  return size % config().getTileN() != 0;
+}
+
 Value KernelEmitter::columnsInside(int64_t size, Value column, int64_t c) {
-  if (size % config().getTileN() == 0)
+  if (!hasPadding(size))
     return Value();
   return b.less(b.add(group(column), layout.columns[c] / 8 * 8), size);
 }
@@ -59,13 +64,11 @@ static Value vectorElement(DeviceBuilder &b, Value access, int64_t i) {
 Value KernelEmitter::clampedColumn(Value column, Value group, int64_t c,
                                    int64_t size) {
   Value at = b.add(column, layout.columns[c]);
-  if (size % config().getTileN() == 0)
+  if (!hasPadding(size))
     return at;
   Value start = b.add(group, layout.columns[c] / 8 * 8);
-  Value last = b.i32(size - 8);
-  Value beyond = b.createOrFold<arith::SubIOp>(
-      start, b.select(b.less(start, last), start, last));
-  return b.createOrFold<arith::SubIOp>(at, beyond);
+  Value beyond = b.sub(start, b.min(start, b.i32(size - 8)));
+  return b.sub(at, beyond);
 }
 
 Values KernelEmitter::loadColumns(Value source, Value column, Value group) {
@@ -126,12 +129,8 @@ bool KernelEmitter::copyColvecs() {
       for (auto [source, from] : llvm::zip_equal(sources, loaded)) {
         Value to = copiedColumns(colvecCopies[source], slice);
         for (size_t c = 0; c < from.size(); c += copyAccess) {
-          Value access = LLVM::PoisonOp::create(
-              b, VectorType::get(copyAccess, b.getF32Type()));
-          for (int64_t i = 0; i < copyAccess; ++i)
-            access =
-                LLVM::InsertElementOp::create(b, access, from[c + i], b.i32(i));
-          b.store(access, b.gep(to, c * 4), 16);
+          auto access = ValueRange(from).slice(c, copyAccess);
+          b.store(b.vectorOf(access), b.gep(to, c * 4), 16);
         }
       }
     });
@@ -212,7 +211,7 @@ Values KernelEmitter::loadGroups(LoadFragOp op) {
   if (isPadding(size, op.getColumn()))
     return Values(layout.rows.size() * layout.columns.size(), b.f32(0));
   Value column = b.add(group(op.getColumn()), b.shl(layout.laneInRow, 3));
-  if (size % config().getTileN() != 0)
+  if (hasPadding(size))
     column = b.min(column, b.i32(size - 8));
   Value lastRow = b.sub(numRows(), 1);
   Values result;
@@ -239,8 +238,7 @@ void KernelEmitter::storeGroups(StoreFragOp op, ValueRange frag) {
   if (isPadding(size, op.getColumn()))
     return;
   Value column = b.add(group(op.getColumn()), b.shl(layout.laneInRow, 3));
-  Value inside =
-      size % config().getTileN() == 0 ? Value() : b.less(column, size);
+  Value inside = hasPadding(size) ? b.less(column, size) : Value();
   for (auto [r, offset] : llvm::enumerate(layout.rows)) {
     Value row = b.add(b.add(index(op.getRow()), layout.row), offset);
     Values words;
@@ -275,8 +273,7 @@ void KernelEmitter::emitLoadFrag(LoadFragOp op) {
   Values result;
   for (int64_t offset : layout.rows) {
     Value row = b.add(b.add(index(op.getRow()), layout.row), offset);
-    row = b.select(b.less(row, numRows()), row, lastRow);
-    Value start = rowStart(b, row, rowStride(op.getSource()));
+    Value start = rowStart(b, b.min(row, lastRow), rowStride(op.getSource()));
     for (Run run : runs(element)) {
       Value column = clampedColumn(index(op.getColumn()), group(op.getColumn()),
                                    run.first, type.getDimSize(1));

@@ -154,6 +154,7 @@ private:
   /// back.
   void exchangeGroups(llvm::MutableArrayRef<Value> words);
   bool isPadding(int64_t size, Value column);
+  bool hasPadding(int64_t size);
   Value groupPtr(Value memref, Value row, Value column);
   Values loadGroups(LoadFragOp op);
   void storeGroups(StoreFragOp op, mlir::ValueRange frag);

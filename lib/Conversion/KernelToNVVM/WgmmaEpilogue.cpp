@@ -109,11 +109,8 @@ void Wgmma::storeBlock(KernelEmitter &emitter, StoreFragOp op, int64_t offset,
     for (int64_t r = 0; r < 2; ++r)
       for (int64_t c = 0; c < 8; c += 2) {
         Value row = b.add(b.shr(lane, 2), 8 * r);
-        Value pair =
-            LLVM::PoisonOp::create(b, VectorType::get(2, b.getF32Type()));
-        for (int64_t i = 0; i < 2; ++i)
-          pair = LLVM::InsertElementOp::create(b, pair, at(r, c + i), b.i32(i));
-        b.store(pair, chunkAddress(row, b.add(half, c), inChunk), 8);
+        b.store(b.vectorOf({at(r, c), at(r, c + 1)}),
+                chunkAddress(row, b.add(half, c), inChunk), 8);
       }
   }
   b.fenceProxyAsync();

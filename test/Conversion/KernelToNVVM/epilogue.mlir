@@ -21,8 +21,7 @@
 
 // Padding columns read the last group of 8 instead, padding rows the last row.
 // CHECK: %[[GROUP:.+]] = arith.muli %{{.+}}, %c32_i32
-// CHECK: %[[BEFORE:.+]] = arith.cmpi slt, %[[START:.+]], %c32_i32
-// CHECK: %[[CLAMPED:.+]] = arith.select %[[BEFORE]], %[[START]], %c32_i32
+// CHECK: %[[CLAMPED:.+]] = arith.minsi %[[START:.+]], %c32_i32
 // CHECK: %[[BEYOND:.+]] = arith.subi %[[START]], %[[CLAMPED]]
 // CHECK: arith.subi %{{.+}}, %[[BEYOND]]
 // CHECK: llvm.getelementptr %[[BIAS]]

@@ -19,6 +19,10 @@ def isolate_caches(directory):
         os.environ[name] = os.path.join(directory, name.lower())
 
 
+def describe(error):
+    return f"{type(error).__name__}: {error}"[:400]
+
+
 class Session:
     def __init__(self, options, index, selected, log):
         # Imported here: the rest of the program runs without torch.
@@ -85,7 +89,7 @@ class Session:
             self.gpu.capture(candidate)
         except Exception as error:
             self.torch.cuda.synchronize()
-            absent[candidate.name] = f"{type(error).__name__}: {error}"[:400]
+            absent[candidate.name] = describe(error)
             self.log(f"  no {candidate.name}: {absent[candidate.name][:120]}")
             return None
         if compiles:
@@ -140,7 +144,7 @@ class Session:
             try:
                 norm = make(op, columns, *inputs.vectors(op, problem))
             except Exception as error:  # of a missing or broken package
-                absent[f"norm {name}"] = f"{type(error).__name__}: {error}"[:400]
+                absent[f"norm {name}"] = describe(error)
                 continue
             candidate = self.device.Candidate(
                 f"norm {name}", lambda norm=norm: norm(source))
