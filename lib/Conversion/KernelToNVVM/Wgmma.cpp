@@ -386,7 +386,7 @@ Values Wgmma::emitTile(KernelEmitter &emitter, TmaRing &ring, Value tile,
     fragStage = stage;
     std::tie(stage, parity) = ring.advance(stage, parity);
   }
-  Value hasNext = b.less(b.add(tile, emitter.tileStep()), emitter.numTiles());
+  hasNext = b.less(b.add(tile, emitter.tileStep()), emitter.numTiles());
   // The other one's turn, if it has a tile after this one.
   if (isPingPong)
     b.ifThen(hasNext, [&] {

@@ -59,6 +59,7 @@ private:
                   ValueRange position);
   Values emitMma(KernelEmitter &emitter, MmaOp mma, Value stageOffset,
                  Value kTile, ValueRange acc);
+  bool pacesStores(KernelEmitter &emitter, StoreFragOp op);
   void storeBlock(KernelEmitter &emitter, StoreFragOp op, int64_t offset,
                   int64_t slice, int64_t block, ValueRange frag);
   void emitStatistic(KernelEmitter &emitter, AccumulateTileOp op,
@@ -82,6 +83,7 @@ private:
   SliceDeal deal{};
   std::optional<SplitK> splitK;
   Value fragStage;
+  Value hasNext; ///< the CTA has a tile after this one
   /// Shared memory of each store: a box for each consumer warp.
   llvm::DenseMap<StoreFragOp, int64_t> staging;
 };

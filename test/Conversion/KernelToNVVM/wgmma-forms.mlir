@@ -1,6 +1,8 @@
 // A resident W, 128 rows a warpgroup, and rows of x that are prefetched.
 // RUN: flashnorm-opt %s --convert-kernel-to-nvvm --canonicalize --cse \
 // RUN:   --split-input-file | FileCheck %s
+// RUN: sed s/1024/960/g %s | flashnorm-opt --convert-kernel-to-nvvm --canonicalize --cse \
+// RUN:   --split-input-file | FileCheck %s --check-prefix=SHORT
 
 // Under the first tile of a CTA each stage brings a part of W, too: 8192 bytes of x
 // and 8192 of W. The parts of W lie behind the two stages, which hold x alone.
@@ -128,6 +130,75 @@ gpu.module @kernels {
     ^bb0(%f: !kernel.frag<64x32>, %col: index):
       %at = arith.addi %column, %col : index
       kernel.store_frag %f, %y[%row, %at] : !kernel.frag<64x32>, memref<?x128xbf16>
+      kernel.yield
+    }
+    kernel.return
+  }
+}
+
+// -----
+
+// A norm without vectors behind a long K: while the CTA has another tile, a warp
+// waits until the store before has read its box; else two are under way.
+// CHECK-LABEL: llvm.func @paced(
+// CHECK:       wgmma.wait_group.sync.aligned 1
+// CHECK:       nvvm.mbarrier.arrive
+// CHECK:       scf.if %[[HAS_NEXT:.+]] {
+// CHECK-NEXT:    arith.subi
+// CHECK-NEXT:    nvvm.barrier.arrive
+// CHECK:       wgmma.wait_group.sync.aligned 0
+// CHECK:       scf.if %[[HAS_NEXT]] {
+// CHECK-NEXT:    nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK-NEXT:  }
+// CHECK-NEXT:  nvvm.cp.async.bulk.wait_group 1 {read}
+// CHECK:       nvvm.stmatrix
+// CHECK:       nvvm.cp.async.bulk.commit.group
+// CHECK:       scf.if %[[HAS_NEXT]] {
+// CHECK-NEXT:    nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK-NEXT:  }
+// CHECK-NEXT:  nvvm.cp.async.bulk.wait_group 1 {read}
+// SHORT-LABEL: llvm.func @paced(
+// SHORT-NOT:   nvvm.cp.async.bulk.wait_group 0 {read}
+// SHORT:       nvvm.cp.async.bulk.wait_group 1 {read}
+// SHORT:       nvvm.cp.async.bulk.commit.group
+// SHORT-NOT:   nvvm.cp.async.bulk.wait_group 0 {read}
+// SHORT:       nvvm.cp.async.bulk.wait_group 1 {read}
+// SHORT:       nvvm.cp.async.bulk.commit.group
+!a = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+!frag = !kernel.frag<64x32>
+!rowvec = !kernel.rowvec<64>
+gpu.module @kernels {
+  kernel.func @paced(%x: memref<?x1024xbf16>, %w: memref<64x1024xbf16>, %y: memref<?x64xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1], schedule = ping_pong>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(1024) step(64) stages(3) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !a):
+      kernel.load %x[%row, %k] to %a : memref<?x1024xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<64x1024xbf16>, !a
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !a, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !a, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    %none = kernel.fill 0.0 : !rowvec
+    %partial = kernel.for_slices %acc init(%none : !rowvec) : !acc {
+    ^bb0(%f: !frag, %col: index, %s: !rowvec):
+      %t = kernel.accumulate sumsq %f into %s columns(%col, 64) : !frag, !rowvec
+      kernel.yield %t : !rowvec
+    } -> !rowvec
+    %total = kernel.row_combine %partial : !rowvec
+    kernel.for_slices %acc : !acc {
+    ^bb0(%f: !frag, %col: index):
+      %at = arith.addi %column, %col : index
+      %o = kernel.map %f, %total : !frag, !rowvec {
+      ^bb0(%v: f32, %r: f32):
+        %u = arith.mulf %v, %r : f32
+        kernel.yield %u : f32
+      } -> !frag
+      kernel.store_frag %o, %y[%row, %at] : !frag, memref<?x64xbf16>
       kernel.yield
     }
     kernel.return

@@ -209,3 +209,11 @@ func.func @wide_tile_prefetch_cluster(%x: tensor<?x192xbf16>, %w: tensor<64x192x
   %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<64x192xbf16>) outs(%e : tensor<?x64xbf16>) {transpose_weight, post_norm = #flashnorm.norm<layer, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 32, 64], warps = [1, 1], stages = 2, schedule = ping_pong, cluster = [1, 2, 1], prefetch = 3>} -> tensor<?x64xbf16>
   return %y : tensor<?x64xbf16>
 }
+
+func.func @wide_tile_paced(%x: tensor<?x1024xbf16>, %w: tensor<128x1024xbf16>) -> tensor<?x128xbf16> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x1024xbf16>
+  %e = tensor.empty(%m) : tensor<?x128xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x1024xbf16>, tensor<128x1024xbf16>) outs(%e : tensor<?x128xbf16>) {transpose_weight, post_norm = #flashnorm.norm<rms, eps = 1.0e-05>, plan = #flashnorm.plan<strategy = wide_tile, chip = "sm_90a", family = wgmma, tile = [64, 64, 64], warps = [1, 1], stages = 3, schedule = ping_pong, cluster = [1, 2, 1]>} -> tensor<?x128xbf16>
+  return %y : tensor<?x128xbf16>
+}
