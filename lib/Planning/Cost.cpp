@@ -309,7 +309,7 @@ static double getEpilogueClocks(const Plan &plan, const Problem &problem,
     perElement += 1;
   double elements = double(plan.tileM) * plan.tileN;
   if (plan.clusterK > 1)
-    elements /= dealSlices(plan.tileN / plan.warpsN / 32, plan.clusterK).owners;
+    elements /= dealSlices(plan).owners;
   double bytesPerElement = sizeInBytes(problem.outputType) *
                            (1 + problem.returnsSum + problem.hasResidual);
   if (plan.family == Family::Wgmma)
@@ -347,7 +347,7 @@ static double getSplitKClocks(const Plan &plan) {
   if (plan.clusterK == 1)
     return 0;
   // An owner receives its part of the tile from each.
-  SliceDeal deal = dealSlices(plan.tileN / plan.warpsN / 32, plan.clusterK);
+  SliceDeal deal = dealSlices(plan);
   double bytes = double(plan.tileM) * plan.tileN * 4 / deal.owners;
   return splitKStart + splitKLatency * (plan.clusterK - 1) +
          bytes * plan.clusterK / clusterBytesPerClock;

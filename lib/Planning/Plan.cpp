@@ -99,3 +99,8 @@ SliceDeal flashnorm::dealSlices(int64_t slices, int64_t ctas) {
     ++each;
   return {slices / each, each};
 }
+
+SliceDeal flashnorm::dealSlices(const Plan &plan) {
+  constexpr int64_t sliceColumns = 32;
+  return dealSlices(plan.tileN / plan.warpsN / sliceColumns, plan.clusterK);
+}

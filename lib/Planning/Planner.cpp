@@ -174,7 +174,7 @@ static int64_t choosePrefetch(const Plan &plan, const Problem &problem,
   bool isPrefetched =
       plan.family == Family::Wgmma && plan.schedule == Schedule::PingPong &&
       plan.clusterSize() == 1 && !plan.isTall() && plan.tileN == 256 &&
-      problem.k >= leastDepth &&
+      problem.k >= leastDepth && !problem.hasRowStride &&
       problem.k * sizeInBytes(problem.inputType) % lineBytes == 0 &&
       tilesOfCTA >= 6;
   return isPrefetched ? ahead : 0;

@@ -119,8 +119,7 @@ static int64_t getClusterMemory(const Plan &plan, const Problem &problem) {
   if (plan.clusterK > 1) {
     // Each CTA sends its part of every sum: f32 of 64 rows, a row's sum still
     // spread over four lanes; two barriers.
-    SliceDeal deal =
-        dealSlices(plan.tileN / plan.warpsN / sliceColumns, plan.clusterK);
+    SliceDeal deal = dealSlices(plan);
     int64_t partBytes = 64 * 4 * deal.slices * sliceColumns;
     if (problem.preNorm != Norm::None)
       partBytes += 64 * 4 * 4;
@@ -399,7 +398,7 @@ static std::string verifyPrefetch(const Plan &plan, const Problem &problem) {
   int64_t steps =
       llvm::divideCeil(llvm::divideCeil(problem.k, plan.tileK), plan.clusterK);
   if (plan.prefetch < 0 || plan.prefetch > steps)
-    return ("prefetch " + Twine(plan.prefetch) + " is not in 0 to " +
+    return ("prefetch " + Twine(plan.prefetch) + " is not in 1 to " +
             Twine(steps) + ", the steps of a tile")
         .str();
   return "";

@@ -139,8 +139,11 @@ Value ProgramGenerator::matmulOp(Value x, int64_t columns) {
               "], stages = " + Twine(random.pick({1, 2, 3, 4, 9})) +
               random.pick({"", ", schedule = ping_pong"}) + ", cluster = [" +
               Twine(random.pick({1, 1, 2})) + ", " +
-              Twine(random.pick({1, 1, 2})) + ", " +
-              Twine(random.pick({1, 1, 2, 4, 16})) + "]>")));
+              Twine(random.pick({1, 1, 2, 4})) + ", " +
+              Twine(random.pick({1, 1, 2, 4, 16})) + "]" +
+              random.pick({"", "", ", resident_weight"}) +
+              random.pick({"", "", ", prefetch = 1", ", prefetch = 9"}) +
+              ">")));
   }
   Operation *matmul =
       op("flashnorm.matmul", operands, results, attributes, segments);

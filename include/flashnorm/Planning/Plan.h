@@ -96,6 +96,8 @@ struct SliceDeal {
   int64_t slices; ///< of each owner
 };
 SliceDeal dealSlices(int64_t slices, int64_t ctas);
+/// Of the slices of 32 columns that a warpgroup's part of the tile has.
+SliceDeal dealSlices(const Plan &plan);
 
 } // namespace flashnorm
 

@@ -322,18 +322,22 @@ int64_t Checker::weightColumns() {
 }
 
 LogicalResult Checker::checkPrefetch(LoadOp op) {
-  if (config.getFamily() != FamilyKind::Wgmma || op.getResident())
-    return op.emitOpError() << "is prefetched, which wgmma does, other than "
-                               "what is resident";
+  if (config.getFamily() != FamilyKind::Wgmma)
+    return op.emitOpError() << "is prefetched: a load of wgmma, not "
+                            << stringifyFamilyKind(config.getFamily());
+  if (op.getResident())
+    return op.emitOpError() << "is prefetched and resident; what is resident "
+                               "is loaded once";
   int64_t steps = llvm::divideCeil(
       llvm::divideCeil(int64_t(ring.getBound()), config.getTileK()),
       config.getClusterK());
   if (int64_t(*op.getPrefetch()) > steps)
     return op.emitOpError() << "is prefetched " << *op.getPrefetch()
                             << " steps ahead; a tile has " << steps;
-  if (op.getRow() != origin.getRow())
-    return op.emitOpError()
-           << "is prefetched, which is for the rows of the tile";
+  if (op.getRow() != origin.getRow() ||
+      op.getColumn() != ring.getProduce().getArgument(0))
+    return op.emitOpError() << "is prefetched, and must start at the first row "
+                               "of the tile and the index of the pipeline";
   return success();
 }
 

@@ -190,7 +190,8 @@ void Wgmma::emitProducer(KernelEmitter &emitter, TmaRing &ring) {
            Value nextRow;
            if (isPrefetched) {
              Value next = b.add(tile, emitter.tileStep());
-             emitter.setTile(next);
+             // Of a tile that there is: origins divide by what is left.
+             emitter.setTile(b.min(next, b.sub(emitter.numTiles(), 1)));
              emitter.emitBefore();
              nextRow =
                  b.select(b.less(next, emitter.numTiles()),

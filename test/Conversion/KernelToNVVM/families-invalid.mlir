@@ -366,7 +366,7 @@ gpu.module @kernels {
     %zero = kernel.zero_acc : !acc
     %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
     ^bb0(%k: index, %a: !a, %b: !b):
-      // expected-error @below {{is prefetched, which wgmma does, other than what is resident}}
+      // expected-error @below {{is prefetched: a load of wgmma, not mma_sync}}
       kernel.load %x[%row, %k] to %a prefetch(1) : memref<?x128xbf16>, !a
       kernel.load %w[%column, %k] to %b : memref<64x128xbf16>, !b
       kernel.yield
@@ -417,11 +417,37 @@ gpu.module @kernels {
     %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
     ^bb0(%k: index, %a: !a, %b: !b):
       kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
-      // expected-error @below {{is prefetched, which is for the rows of the tile}}
+      // expected-error @below {{is prefetched, and must start at the first row of the tile and the index of the pipeline}}
       kernel.load %w[%column, %k] to %b prefetch(1) : memref<64x128xbf16>, !b
       kernel.yield
     } consume {
     ^bb0(%k: index, %a: !a, %b: !b, %c: !acc):
+      %d = kernel.mma %a, %b, %c transpose_b : !a, !b, !acc
+      kernel.yield %d : !acc
+    } -> !acc
+    kernel.return
+  }
+}
+
+// -----
+
+!a = !kernel.smem<64x64xbf16>
+!b = !kernel.smem<64x64xbf16>
+!acc = !kernel.acc<64x64>
+gpu.module @kernels {
+  kernel.func @column_prefetch(%x: memref<?x128xbf16>, %w: memref<64x128xbf16>, %z: memref<?x64xbf16>, %rows: index)
+      config(<wgmma, chip = "sm_90a", tile = [64, 64, 64], warps = [1, 1]>) {
+    %row, %column = kernel.tile_origin columns(64)
+    %zero = kernel.zero_acc : !acc
+    %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
+    ^bb0(%k: index, %a: !a, %b: !b, %c: !b):
+      kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
+      kernel.load %w[%column, %k] to %b : memref<64x128xbf16>, !b
+      // expected-error @below {{is prefetched, and must start at the first row of the tile and the index of the pipeline}}
+      kernel.load %z[%row, %column] to %c prefetch(1) : memref<?x64xbf16>, !b
+      kernel.yield
+    } consume {
+    ^bb0(%k: index, %a: !a, %b: !b, %unused: !b, %c: !acc):
       %d = kernel.mma %a, %b, %c transpose_b : !a, !b, !acc
       kernel.yield %d : !acc
     } -> !acc
@@ -442,7 +468,7 @@ gpu.module @kernels {
     %acc = kernel.pipeline bound(128) step(64) stages(2) init(%zero : !acc) produce {
     ^bb0(%k: index, %a: !a, %b: !b):
       kernel.load %x[%row, %k] to %a : memref<?x128xbf16>, !a
-      // expected-error @below {{is prefetched, which wgmma does, other than what is resident}}
+      // expected-error @below {{is prefetched and resident; what is resident is loaded once}}
       kernel.load %w[%column, %k] to %b resident prefetch(1) : memref<64x128xbf16>, !b
       kernel.yield
     } consume {

@@ -481,3 +481,13 @@ func.func @matmul_encoding(%x: tensor<8x64xf32>, %w: tensor<64x16xf32, "rows">, 
   %y = flashnorm.matmul ins(%x, %w : tensor<8x64xf32>, tensor<64x16xf32, "rows">) outs(%o : tensor<8x16xf32>) -> tensor<8x16xf32>
   return %y : tensor<8x16xf32>
 }
+
+// -----
+
+// expected-error @below {{expected a positive number of stages, got 0}}
+#plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [64, 64, 64], warps = [1, 1], stages = 2, prefetch = 0>
+
+// -----
+
+// expected-error @below {{expected 'schedule', 'cluster', 'resident_weight' or 'prefetch', each once}}
+#plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [64, 64, 64], warps = [1, 1], stages = 2, prefetch = 2, prefetch = 2>

@@ -51,6 +51,20 @@ func.func @short_rows(%x: tensor<65536x960xbf16>, %w: tensor<960x256xbf16>,
   return %y : tensor<65536x256xbf16>
 }
 
+// Nor where rows may share lines of 128 bytes: their pitch is known at launch.
+// CHECK-LABEL: func @strided(
+// SM90A:         tile = [64, 256, 64], warps = [1, 1], stages = {{[0-9]+}}, schedule = ping_pong>
+func.func @strided(%packed: tensor<65536x1544xbf16>, %w: tensor<1024x256xbf16>,
+                   %init: tensor<65536x256xbf16>) -> tensor<65536x256xbf16> {
+  %x = tensor.extract_slice %packed[0, 0] [65536, 1024] [1, 1]
+      : tensor<65536x1544xbf16> to tensor<65536x1024xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<65536x1024xbf16>, tensor<1024x256xbf16>)
+      outs(%init : tensor<65536x256xbf16>)
+      {post_norm = #flashnorm.norm<rms, eps = 1.000000e-05>}
+      -> tensor<65536x256xbf16>
+  return %y : tensor<65536x256xbf16>
+}
+
 // 512 columns: eight warps, or two warpgroups, side by side own the row.
 // CHECK-LABEL: func @wide_tile(
 // SM80:          strategy = wide_tile, chip = "sm_80", family = mma_sync, tile = [64, 512, 32], warps = [1, 8]

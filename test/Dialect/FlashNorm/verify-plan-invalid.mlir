@@ -522,7 +522,7 @@ func.func @prefetch_of_another_family(
 func.func @prefetch_beyond_the_next_tile(
     %x: tensor<?x256xbf16>, %w: tensor<256x128xbf16>, %init: tensor<?x128xbf16>)
     -> tensor<?x128xbf16> {
-  // expected-error @below {{plan cannot run: prefetch 3 is not in 0 to 2, the steps of a tile}}
+  // expected-error @below {{plan cannot run: prefetch 3 is not in 1 to 2, the steps of a tile}}
   %y = flashnorm.matmul ins(%x, %w : tensor<?x256xbf16>, tensor<256x128xbf16>)
       outs(%init : tensor<?x128xbf16>)
       {plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma,

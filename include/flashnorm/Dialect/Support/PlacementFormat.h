@@ -57,11 +57,14 @@ mlir::ParseResult parsePlacement(mlir::AsmParser &parser, ScheduleT &schedule,
     }
     if (prefetch && !*prefetch &&
         succeeded(parser.parseOptionalKeyword("prefetch"))) {
-      if (parser.parseEqual() || parser.parseInteger(*prefetch))
+      if (parser.parseEqual())
+        return mlir::failure();
+      llvm::SMLoc location = parser.getCurrentLocation();
+      if (parser.parseInteger(*prefetch))
         return mlir::failure();
       if (*prefetch < 1)
-        return parser.emitError(parser.getCurrentLocation())
-               << "expected a positive number of stages";
+        return parser.emitError(location)
+               << "expected a positive number of stages, got " << *prefetch;
       continue;
     }
     return parser.emitError(parser.getCurrentLocation())

@@ -360,7 +360,8 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "cluster needs 3 sizes (rows, columns, depth), got "
                        << cluster.size();
   if (prefetch < 0)
-    return emitError() << "prefetch must be 0 or positive, got " << prefetch;
+    return emitError() << "prefetch must be positive, or 0 for none, got "
+                       << prefetch;
   auto checkPositive = [&](StringRef what, ArrayRef<int64_t> sizes) {
     for (int64_t size : sizes)
       if (size <= 0)

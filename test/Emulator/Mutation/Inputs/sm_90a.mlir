@@ -194,12 +194,12 @@ func.func @wide_tile_half_box(%x: tensor<?x136xbf16>, %w: tensor<136x160xbf16>, 
   return %y : tensor<?x160xbf16>
 }
 
-func.func @gemm_prefetch(%x: tensor<?x192xbf16>, %w: tensor<96x192xbf16>) -> tensor<?x96xbf16> {
+func.func @gemm_prefetch(%x: tensor<?x192xbf16>, %w: tensor<192x192xbf16>) -> tensor<?x192xbf16> {
   %c0 = arith.constant 0 : index
   %m = tensor.dim %x, %c0 : tensor<?x192xbf16>
-  %e = tensor.empty(%m) : tensor<?x96xbf16>
-  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<96x192xbf16>) outs(%e : tensor<?x96xbf16>) {transpose_weight, plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [64, 96, 64], warps = [1, 1], stages = 2, schedule = ping_pong, prefetch = 2>} -> tensor<?x96xbf16>
-  return %y : tensor<?x96xbf16>
+  %e = tensor.empty(%m) : tensor<?x192xbf16>
+  %y = flashnorm.matmul ins(%x, %w : tensor<?x192xbf16>, tensor<192x192xbf16>) outs(%e : tensor<?x192xbf16>) {transpose_weight, plan = #flashnorm.plan<strategy = gemm, chip = "sm_90a", family = wgmma, tile = [64, 96, 64], warps = [1, 1], stages = 2, schedule = ping_pong, prefetch = 2>} -> tensor<?x192xbf16>
+  return %y : tensor<?x192xbf16>
 }
 
 func.func @wide_tile_prefetch_cluster(%x: tensor<?x192xbf16>, %w: tensor<64x192xbf16>) -> tensor<?x64xbf16> {
